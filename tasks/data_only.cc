@@ -17,6 +17,7 @@
 #include "lra/files.h"
 #include "lra/status_macros.h"
 #include "lra/textproto.h"
+#include "tasks/linear_baseline.h"
 
 namespace lra {
 namespace {
@@ -38,6 +39,12 @@ class DataOnlyTask : public Task {
   std::vector<SplitSize> Splits() const override { return splits_; }
   std::string ToText(const StoredExample& example) const override {
     return TextBySpec(spec_, example);
+  }
+  // Of ids nobody but their author knows what would be a shortcut.
+  std::vector<std::unique_ptr<BaselineMethod>> Baselines(const DataView&) const override {
+    if (IsImage(spec_)) return PixelBaselines();
+    if (spec_.content() == TaskSpec::TEXT) return TextBaselines(spec_.is_pair());
+    return {};
   }
 
  private:

@@ -18,8 +18,8 @@
 
 namespace lra {
 
-// A task that knows what the manifest says and nothing else: no generator, importer or oracle, and
-// no baseline but the majority class.
+// A task that knows what the manifest says and nothing else: no generator, importer or oracle.
+// Beside the majority class, texts and pictures have the baselines of any such data.
 std::unique_ptr<Task> MakeDataOnlyTask(const Manifest& manifest);
 
 // An example in readable form, by its specification alone: token names, ids, or a text

@@ -11,6 +11,7 @@
 #include "lra/experiment.h"
 #include "lra/files.h"
 #include "lra/folder_test_util.h"
+#include "tasks/baseline_method.h"
 #include "tasks/inventory.h"
 #include "tasks/task_facts.h"
 
@@ -18,7 +19,9 @@ namespace lra {
 namespace {
 
 using testing::Contains;
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::Not;
 
 Manifest WithSplits(const TaskSpec& spec, const std::vector<std::string>& splits) {
@@ -69,6 +72,23 @@ TEST(TextBySpecTest, IsReadable) {
   EXPECT_EQ(TextBySpec(Spec(TaskSpec::TEXT), {.tokens = bytes}), "a\\\"\\xe9\\n");
   ids.set_is_pair(true);
   EXPECT_EQ(TextBySpec(ids, {.tokens = tokens, .tokens_b = tokens}), "A 2 | A 2");
+}
+
+TEST(DataOnlyTaskTest, TextsAndPicturesHaveTheBaselinesOfTheirKind) {
+  const auto names = [](const TaskSpec& spec) {
+    Manifest manifest;
+    *manifest.mutable_spec() = spec;
+    std::vector<std::string> all;
+    for (const auto& method : MakeDataOnlyTask(manifest)->Baselines(DataView()))
+      all.push_back(method->facts().name);
+    return all;
+  };
+  TaskSpec pairs = Spec(TaskSpec::TEXT), pictures = Spec(TaskSpec::GREY_IMAGE);
+  pairs.set_is_pair(true);
+  EXPECT_THAT(names(Spec(TaskSpec::TEXT)), ElementsAre("bag_of_units", "ngram_linear"));
+  EXPECT_THAT(names(pairs), ElementsAre("lengths", "bag_of_units", "ngram_linear", "overlap"));
+  EXPECT_THAT(names(pictures), ElementsAre("pixel_linear"));
+  EXPECT_THAT(names(Spec(TaskSpec::IDS)), IsEmpty());
 }
 
 class AdoptDataTest : public testing::Test {

@@ -225,4 +225,13 @@ std::vector<std::unique_ptr<BaselineMethod>> PixelBaselines() {
   return baselines;
 }
 
+std::vector<std::unique_ptr<BaselineMethod>> TextBaselines(bool is_pair) {
+  std::vector<std::unique_ptr<BaselineMethod>> baselines;
+  if (is_pair) baselines.push_back(MakeLengths());
+  baselines.push_back(MakeBagOfUnits());
+  baselines.push_back(MakeNgramLinear(/*is_quick=*/true));
+  if (is_pair) baselines.push_back(MakeOverlap(/*is_quick=*/true));
+  return baselines;
+}
+
 }  // namespace lra

@@ -36,6 +36,8 @@ std::unique_ptr<BaselineMethod> MakeOverlap(bool is_quick);
 std::unique_ptr<BaselineMethod> MakePixelLinear();
 // It alone, for tasks of pictures.
 std::vector<std::unique_ptr<BaselineMethod>> PixelBaselines();
+// Those of any texts: bag_of_units and ngram_linear; for pairs also lengths and overlap.
+std::vector<std::unique_ptr<BaselineMethod>> TextBaselines(bool is_pair);
 
 }  // namespace lra
 

@@ -54,7 +54,7 @@ expect 0 'test\[39\]  label 1 "good"' "$lra" data show films --split test --n 40
 expect 0 '"class_name": "bad"' "$lra" data show films --n 1 --json
 expect 0 '^films +present +Imported texts: 2 classes' "$lra" data list
 expect 0 'classes +2$' "$lra" list tasks films
-expect 0 'majority' "$lra" baseline films --quiet
+expect 0 'bag_of_units' "$lra" baseline films --quiet
 expect 2 'no code to check; .lra data verify films' "$lra" check films
 expect 0 'films linear seed 0: .*test' "$lra" train --task films --attention linear --preset smoke --set train.steps=2 \
   --set train.eval_every_steps=2 --quiet --out run

@@ -122,12 +122,7 @@ class ReviewHalves : public Task {
   }
 
   std::vector<std::unique_ptr<BaselineMethod>> Baselines(const DataView& view) const override {
-    std::vector<std::unique_ptr<BaselineMethod>> baselines;
-    baselines.push_back(MakeLengths());
-    baselines.push_back(MakeBagOfUnits());
-    baselines.push_back(MakeNgramLinear(/*is_quick=*/true));
-    baselines.push_back(MakeOverlap(/*is_quick=*/true));
-    return baselines;
+    return TextBaselines(/*is_pair=*/true);
   }
 
  private:

@@ -88,10 +88,7 @@ class TextTask : public Task {
   }
 
   std::vector<std::unique_ptr<BaselineMethod>> Baselines(const DataView& view) const override {
-    std::vector<std::unique_ptr<BaselineMethod>> baselines;
-    baselines.push_back(MakeBagOfUnits());
-    baselines.push_back(MakeNgramLinear(/*is_quick=*/true));
-    return baselines;
+    return TextBaselines(/*is_pair=*/false);
   }
 
  private:
