@@ -193,9 +193,10 @@ TEST_F(AdoptDataTest, RefusesWhatItWouldNotFindAgain) {
 // A misspelt field is told as that, and not as a task that lacks rules.
 TEST_F(AdoptDataTest, RulesThatCannotBeReadAreThereAllTheSame) {
   const std::string directory = Write("mine", "mine");
-  const auto path = AdoptData(directory, {.quiet = true});
-  ASSERT_TRUE(path.ok()) << path.status();
-  ASSERT_EQ(WriteFileAtomically(*path, *ReadFile(*path) + "versoin: 2\n"), absl::OkStatus());
+  const auto adopted = AdoptData(directory, {.quiet = true});
+  ASSERT_TRUE(adopted.ok()) << adopted.status();
+  const std::string& path = adopted->rules_path;
+  ASSERT_EQ(WriteFileAtomically(path, *ReadFile(path) + "versoin: 2\n"), absl::OkStatus());
   EXPECT_TRUE(KnowsTask("mine"));
   const auto wrong = HasSubstr("no field named \"versoin\". Did you mean \"version\"?");
   EXPECT_THAT(std::string(MakeTask("mine").status().message()), wrong);
