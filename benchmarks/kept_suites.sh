@@ -7,7 +7,8 @@
 #
 # usage: benchmarks/kept_suites.sh keep FOLDER   copy what tables need of a finished suite into a folder of docs/records/, named as
 #                                                FOLDER's last part is; baselines are in FOLDER/baselines (`baselines`). Of a suite
-#                                                that is not finished, the runs that are; its page comes with the last one
+#                                                that is not finished, the runs that are; its page comes with the last one or,
+#                                                for a table, with its words (docs/tables/NAME.md)
 #        benchmarks/kept_suites.sh resume FOLDER put the runs that are kept of a suite into FOLDER, where `lra run SUITE --out FOLDER`
 #                                                trains the rest
 #        benchmarks/kept_suites.sh baselines FOLDER   record into FOLDER/baselines what each of the suite's tasks requires
@@ -57,6 +58,9 @@ keep() {
   if is_finished "$from"; then
     cp "$from/suite.textproto" "$to.new"
     ! is_ablation "$from" || keep_locality "$from" "$to.new"
+  elif ! is_ablation "$from" && [ -f "docs/tables/$(basename "$1").md" ]; then
+    cp "$from/suite.textproto" "$to.new"
+    echo "$from is not finished: the words of its page must say so" >&2
   else
     echo "$from is not finished: its page is for later" >&2
   fi
