@@ -134,7 +134,9 @@ void AddDataImport(CLI::App* data, CommandContext* context) {
             absl::StrCat("How many bytes of a text models read; texts are stored whole (default: ",
                          kUsualTextTokens, ")"),
             {.allowed = FlagRules::kPositive});
-  AddOption(command, "--out", &options.out, "Folder (default: $LRA_DATA/NAME, ./data/NAME)");
+  AddOption(command, "--out", &options.out,
+            "Folder of the data set (default: $LRA_DATA/NAME or, without LRA_DATA, ./data/NAME)",
+            {.value = kFolderValue});
   AddThreads(command, &options.threads);
   SetBody(
       command, context,

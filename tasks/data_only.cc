@@ -40,7 +40,7 @@ class DataOnlyTask : public Task {
   std::string ToText(const StoredExample& example) const override {
     return TextBySpec(spec_, example);
   }
-  // Of ids nobody but their author knows what would be a shortcut.
+  // What would be a shortcut among ids, nobody but their author knows.
   std::vector<std::unique_ptr<BaselineMethod>> Baselines(const DataView&) const override {
     if (IsImage(spec_)) return PixelBaselines();
     if (spec_.content() == TaskSpec::TEXT) return TextBaselines(spec_.is_pair());
