@@ -31,6 +31,9 @@ typed, _, made = (docs / "results.md").read_text().partition("<!-- results begin
 failures, checked, linked = [], 0, set()
 for part in re.split(r"\n\n|\n(?=\|)", typed):
     names = set(LINK.findall(part))
+    answer = part.split("|")[2] if part.startswith("| ") and part.count("|") > 3 else "0"
+    if any(name.startswith(("tables/", "ablations/")) for name in names) and not re.search(r"\d", answer):
+        failures.append(f"a row that links {', '.join(sorted(names))} answers without a number: {part[:60]}")
     linked |= names
     pages = [made if name == "" else (docs / name).read_text() for name in names if name == "" or (docs / name).is_file()]
     known = [score for page in pages for score in scores(page)]
