@@ -283,7 +283,7 @@ TEST_F(DatasetTest, ManifestRulesNameTheField) {
               HasSubstr("classes is 0"));
   EXPECT_THAT(message([](Manifest* m) { m->clear_splits(); }), HasSubstr("no splits"));
   EXPECT_THAT(message([](Manifest* m) { m->add_class_names("a"); }),
-              HasSubstr("class_names has 1 names for 3 classes"));
+              HasSubstr("class_names has 1 names for 3 classes; give one for each class, or none"));
   const auto name_all = [](Manifest* m) {
     for (const char* name : {"a", "b", "c"}) m->add_class_names(name);
   };

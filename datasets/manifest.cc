@@ -161,7 +161,8 @@ void CheckExtraColumns(const Manifest& manifest, Rules* rules) {
 void CheckClassNames(const Manifest& manifest, Rules* rules) {
   const int names = manifest.class_names_size();
   rules->Require(names == 0 || names == manifest.spec().classes(), "class_names has ", names,
-                 " names for ", manifest.spec().classes(), " classes");
+                 " names for ", manifest.spec().classes(),
+                 " classes; give one for each class, or none");
 }
 
 void CheckPart(const Manifest& manifest, Rules* rules) {

@@ -63,8 +63,8 @@ std::string Hint(const std::string& message, const pb::Descriptor* root) {
   std::smatch match;
   // Inside an Any, such as the options of a plug-in that is younger than the program.
   if (absl::StartsWith(message, "Could not find type")) {
-    return " This program has no such message: build again, or the name differs from the one in "
-           "the .proto";
+    return " This program has no such message: correct the name or, if its .proto is new, build "
+           "again";
   }
   if (std::regex_match(message, match, unknown_field)) return FieldHint(match[1], match[2]);
   if (!std::regex_match(message, match, unknown_value)) return "";

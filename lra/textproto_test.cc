@@ -51,8 +51,10 @@ TEST(TextProtoTest, AnIsPackedByItsTypeAndExpandedAgain) {
   const absl::Status unknown =
       ParseTextProto("options { [type.googleapis.com/lra.None] {} }", "x", &config);
   EXPECT_THAT(std::string(unknown.message()), HasSubstr("lra.None"));
-  EXPECT_THAT(std::string(unknown.message()),
-              HasSubstr("This program has no such message: build again, or the name differs"));
+  EXPECT_THAT(
+      std::string(unknown.message()),
+      HasSubstr("This program has no such message: correct the name or, if its .proto is new, "
+                "build again"));
 }
 
 TEST(TextProtoTest, MapsAreSortedInBothForms) {

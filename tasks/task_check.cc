@@ -187,8 +187,8 @@ absl::Status CheckSpec(const Task& task, const TaskFile& file) {
   const TaskSpec spec = task.Spec();
   const std::string where = absl::StrCat("configs/tasks/", file.name(), ".textproto");
   if (spec.name() != file.name()) {
-    return Wrong(absl::StrCat("Spec() has the name \"", spec.name(), "\", the task is \"",
-                              file.name(), "\""));
+    return Wrong(absl::StrCat("Spec() has the name \"", spec.name(), "\", ", where, " is of \"",
+                              file.name(), "\"; set spec.name to that"));
   }
   if (spec.version() != file.version()) {
     return Wrong(absl::StrCat("Spec() has version ", spec.version(), ", ", where, " has version ",

@@ -83,7 +83,9 @@ TEST_F(TaskCheckTest, ASpecThatWasLeftFromAnotherTaskIsSeen) {
   };
   TaskFile other = file;
   other.set_name("mine");
-  EXPECT_EQ(wrong(other), "Spec() has the name \"small\", the task is \"mine\"");
+  EXPECT_EQ(wrong(other),
+            "Spec() has the name \"small\", configs/tasks/mine.textproto is of \"mine\"; set "
+            "spec.name to that");
   other = file;
   other.set_version(2);
   EXPECT_EQ(wrong(other), "Spec() has version 1, configs/tasks/small.textproto has version 2");
