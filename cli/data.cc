@@ -1,4 +1,4 @@
-// lra data list | prepare | join | verify | show | export; adopt and import have files of their own
+// lra data list | prepare | join | verify | export; adopt, import and show have files of their own
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -175,8 +175,11 @@ absl::Status Export(ExportRequest request, const CommandContext& context) {
                absl::StrCat(" of stored ", PadRight(split.stored_split, 10)), split.tokens,
                split.fingerprint);
   }
-  if (!context.json) std::cout << request.out << "\n";
-  if (context.json) PrintJson({{"out", request.out}, {"splits", all}});
+  if (context.json) {
+    PrintJson({{"out", request.out}, {"splits", all}});
+  } else {
+    std::cout << request.out << "\n";
+  }
   return absl::OkStatus();
 }
 

@@ -218,8 +218,9 @@ void AddDataOfRun(CLI::App* command, std::string* directory, bool* allows_other)
             "Folder of the prepared data (default: the run's own or, where that is gone, "
             "$LRA_DATA/TASK or, without LRA_DATA, ./data/TASK)",
             {.value = kFolderValue});
-  AddSwitch(command, "--other-data", allows_other,
-            "Allow a split that holds other examples than the run's own, which is refused else");
+  AddSwitch(
+      command, "--other-data", allows_other,
+      "Allow a split that holds other examples than the run's own, which is otherwise refused");
 }
 
 void AddRunsOfRows(CLI::App* command, std::vector<std::string>* runs) {
