@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/data_output.h"
 #include "cli/flags.h"
+#include "lra/excerpt.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
 #include "nlohmann/json.hpp"
@@ -51,7 +52,7 @@ void PrintView(const TextImport& imported) {
               << " examples of train, a tenth of each class (view.split: HOLDOUT)\n";
   } else if (imported.view.split() == DataView::SEED42) {
     std::cout << "  validation and test: " << count
-              << " examples of all each, drawn at random (view.split: SEED42)\n";
+              << " examples each, drawn at random from all (view.split: SEED42)\n";
   }
   std::cout << "  texts: at most " << FormatCount(imported.manifest.spec().max_length_tokens())
             << " bytes";
@@ -126,7 +127,7 @@ void AddDataImport(CLI::App* data, CommandContext* context) {
   AddOption(command, "--label", &options.fields.label,
             "Column of a table, or field of an object, with the label: any text",
             {.shows_default = true});
-  AddOption(command, "--text", &options.fields.text, "The one with the text",
+  AddOption(command, "--text", &options.fields.text, "Column or field with the text",
             {.shows_default = true});
   AddSwitch(command, "--no-header", &flags->no_header,
             "The first row of a table is an example; --label and --text are numbers of columns");

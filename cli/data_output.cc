@@ -2,7 +2,6 @@
 
 #include <iostream>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "lra/progress.h"
 #include "lra/text_columns.h"
@@ -19,14 +18,10 @@ Leakage LeakageOf(const VerifyReport& report) {
   return {report.duplicates, report.shared_documents};
 }
 
-std::string QuotedName(const std::string& name) {
-  return absl::StrCat("\"", absl::Utf8SafeCHexEscape(name), "\"");
-}
-
-void PrintSplit(const std::string& name, int64_t examples, const std::string& origin,
+void PrintSplit(const std::string& name, int64_t examples, const std::string& behind_examples,
                 int64_t tokens, const std::string& fingerprint) {
   std::cout << "  " << PadRight(name, 10) << " " << PadLeft(FormatCount(examples), 9) << " examples"
-            << origin << " " << PadLeft(FormatCount(tokens), 13) << " tokens  "
+            << behind_examples << " " << PadLeft(FormatCount(tokens), 13) << " tokens  "
             << fingerprint.substr(0, 16) << "\n";
 }
 

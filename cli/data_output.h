@@ -20,11 +20,8 @@ struct Leakage {
 Leakage LeakageOf(const Manifest& manifest);
 Leakage LeakageOf(const VerifyReport& report);
 
-// A name in double quotes; what cannot be printed is escaped.
-std::string QuotedName(const std::string& name);
-
-// `origin` stands behind "examples".
-void PrintSplit(const std::string& name, int64_t examples, const std::string& origin,
+// `behind_examples` stands behind the word "examples".
+void PrintSplit(const std::string& name, int64_t examples, const std::string& behind_examples,
                 int64_t tokens, const std::string& fingerprint);
 void PrintSplits(const Manifest& manifest);
 // What a reader of a manifest should know beside its splits: ambiguous and left out examples.

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/data_output.h"
 #include "cli/flags.h"
+#include "lra/excerpt.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
 #include "nlohmann/json.hpp"

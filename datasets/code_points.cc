@@ -67,4 +67,9 @@ std::vector<char32_t> DecodeUtf8(absl::string_view text, size_t limit) {
   return code_points;
 }
 
+bool HasReplacement(absl::string_view text) {
+  const std::vector<char32_t> points = DecodeUtf8(text);
+  return std::find(points.begin(), points.end(), kReplacementCharacter) != points.end();
+}
+
 }  // namespace lra

@@ -36,6 +36,9 @@ class CodePointDecoder {
 std::vector<char32_t> DecodeUtf8(absl::string_view text,
                                  size_t limit = std::numeric_limits<size_t>::max());
 
+// Whether decoding gives a replacement character: the text is no UTF-8, or was spoilt before.
+bool HasReplacement(absl::string_view text);
+
 }  // namespace lra
 
 #endif  // LRA_DATASETS_CODE_POINTS_H_

@@ -144,5 +144,12 @@ TEST(CodePointsTest, DecodesEveryCodePoint) {
   EXPECT_EQ(DecodeUtf8(text), expected);
 }
 
+TEST(CodePointsTest, SeesWhatIsNoUtf8) {
+  EXPECT_FALSE(HasReplacement(""));
+  EXPECT_FALSE(HasReplacement("caf\xc3\xa9"));
+  for (const char* text : {"caf\xe9", "caf\xc3", "caf\xef\xbf\xbd"})
+    EXPECT_TRUE(HasReplacement(text));
+}
+
 }  // namespace
 }  // namespace lra

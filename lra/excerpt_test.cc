@@ -14,5 +14,15 @@ TEST(ExcerptTest, QuotesEscapesAndCuts) {
   EXPECT_EQ(Excerpt(std::string(1000, '\x01')).size(), 4 * 40 + 5u);
 }
 
+TEST(QuotedNameTest, KeepsLettersAndCutsBetweenCodePoints) {
+  EXPECT_EQ(QuotedName(""), "\"\"");
+  EXPECT_EQ(QuotedName("caf\xc3\xa9 \"a\"\n\x01"), "\"caf\xc3\xa9 \\\"a\\\"\\n\\x01\"");
+  EXPECT_EQ(QuotedName("caf\xc3\xa9", 5), "\"caf\xc3\xa9\"");
+  EXPECT_EQ(QuotedName("caf\xc3\xa9", 4), "\"caf\"...");
+  EXPECT_EQ(QuotedName("caf\xc3\xa9", 3), "\"caf\"...");
+  EXPECT_EQ(QuotedName("\xe2\x82\xac", 2), "\"\"...");
+  EXPECT_EQ(QuotedName(std::string(1000, 'x')).size(), 1002u);
+}
+
 }  // namespace
 }  // namespace lra
