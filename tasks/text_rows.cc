@@ -15,6 +15,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "datasets/archive.h"
+#include "datasets/code_points.h"
 #include "datasets/mapped_file.h"
 #include "lra/excerpt.h"
 #include "lra/files.h"
@@ -63,13 +64,19 @@ ManifestSource SourceOfFile(const std::string& path, const MappedFile& file) {
   return source;
 }
 
+// Names of columns and fields come from files and command lines of any encoding, and are a whole
+// text where a table has no header.
+std::string ShownField(const std::string& name) {
+  return HasReplacement(name) ? Excerpt(name) : QuotedName(name, kExcerptOfBytes);
+}
+
 // "\"id\", \"review\"", for messages.
 std::string NamesText(const std::vector<std::string>& names) {
   const size_t shown = std::min(names.size(), kColumnsNamed);
   const std::vector<std::string> first(names.begin(), names.begin() + shown);
   return absl::StrCat(absl::StrJoin(first, ", ",
                                     [](std::string* out, const std::string& name) {
-                                      absl::StrAppend(out, Excerpt(name));
+                                      absl::StrAppend(out, ShownField(name));
                                     }),
                       shown < names.size() ? ", ..." : "");
 }
@@ -99,8 +106,9 @@ class TableRows : public TextRows {
       LRA_ASSIGN_OR_RETURN(text_, ColumnNumbered(fields.text, "--text"));
     }
     if (label_ == text_) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "--label and --text are both column ", Excerpt(fields.label), "; they are two columns"));
+      return absl::InvalidArgumentError(absl::StrCat("--label and --text are both column ",
+                                                     ShownField(fields.label),
+                                                     "; they are two columns"));
     }
     label_place_ = absl::StrCat(" in column ", label_ + 1);
     text_place_ = absl::StrCat(" in column ", text_ + 1);
@@ -110,7 +118,7 @@ class TableRows : public TextRows {
   absl::StatusOr<std::optional<TextRow>> Next() override {
     LRA_ASSIGN_OR_RETURN(std::optional<CsvRow> row, NextRow());
     if (!row.has_value()) return std::nullopt;
-    const std::string where = absl::StrCat(path_, ":", row->line);
+    const std::string where = absl::StrCat(path_, ": line ", row->line);
     const size_t last = std::max(label_, text_);
     if (last >= row->fields.size()) {
       return absl::InvalidArgumentError(
@@ -128,17 +136,17 @@ class TableRows : public TextRows {
                                      absl::string_view flag) const {
     const auto begin = header.fields.begin(), end = header.fields.end();
     const auto found = std::find(begin, end, name);
-    const std::string where = absl::StrCat(path_, ":", header.line);
+    const std::string where = absl::StrCat(path_, ": line ", header.line);
     if (found == end) {
       return absl::InvalidArgumentError(
-          absl::StrCat(where, ": the header has no column ", Excerpt(name), " but ",
+          absl::StrCat(where, ": the header has no column ", ShownField(name), " but ",
                        NamesText(header.fields), "; ", flag,
                        " takes one of them, or, where this row is no header, a number beside "
                        "--no-header"));
     }
     if (std::find(found + 1, end, name) != end) {
       return absl::InvalidArgumentError(absl::StrCat(where, ": the header has two columns ",
-                                                     Excerpt(name), "; each name stands once"));
+                                                     ShownField(name), "; each name stands once"));
     }
     return static_cast<size_t>(found - begin);
   }
@@ -147,7 +155,7 @@ class TableRows : public TextRows {
     int column = 0;
     if (absl::SimpleAtoi(number, &column) && column >= 1) return static_cast<size_t>(column - 1);
     return absl::InvalidArgumentError(
-        absl::StrCat(flag, " is ", Excerpt(number),
+        absl::StrCat(flag, " is ", ShownField(number),
                      ", beside --no-header it is the number of a column, counted from 1"));
   }
 
@@ -212,7 +220,7 @@ class JsonRows : public TextRows {
   ManifestSource Source() const override { return SourceOfFile(path_, file_); }
 
  private:
-  std::string Where() const { return absl::StrCat(path_, ":", line_); }
+  std::string Where() const { return absl::StrCat(path_, ": line ", line_); }
 
   absl::StatusOr<std::optional<TextRow>> RowOf(absl::string_view line) const {
     if (line.size() > kMaxFieldBytes) {
@@ -224,16 +232,16 @@ class JsonRows : public TextRows {
     row.where = Where();
     LRA_ASSIGN_OR_RETURN(row.label, LabelOf(object));
     LRA_ASSIGN_OR_RETURN(row.text, TextOf(object));
-    return CompleteRow(std::move(row), absl::StrCat(" in field ", Excerpt(fields_.label)),
-                       absl::StrCat(" in field ", Excerpt(fields_.text)));
+    return CompleteRow(std::move(row), absl::StrCat(" in field ", ShownField(fields_.label)),
+                       absl::StrCat(" in field ", ShownField(fields_.text)));
   }
 
   absl::Status Parse(absl::string_view line, nlohmann::json* object) const {
     try {
       *object = nlohmann::json::parse(line.data(), line.data() + line.size());
     } catch (const nlohmann::json::parse_error& error) {
-      return BadRow(Where(), absl::StrCat("column ", error.byte, ": the line is no JSON: ",
-                                          Excerpt(line), "; ", kOneObject));
+      return BadRow(absl::StrCat(Where(), ", column ", error.byte),
+                    absl::StrCat("the line is no JSON: ", Excerpt(line), "; ", kOneObject));
     } catch (const nlohmann::json::exception& error) {
       return BadRow(Where(), absl::StrCat("the line is no JSON that can be read: ", Excerpt(line),
                                           ": ", error.what()));
@@ -249,7 +257,7 @@ class JsonRows : public TextRows {
     std::vector<std::string> names;
     for (auto it = object.begin(); it != object.end(); ++it) names.push_back(it.key());
     return absl::InvalidArgumentError(absl::StrCat(
-        Where(), ": the object has no field ", Excerpt(name),
+        Where(), ": the object has no field ", ShownField(name),
         names.empty() ? "" : absl::StrCat(" but ", NamesText(names)), "; ", flag, " names it"));
   }
 
@@ -270,9 +278,9 @@ class JsonRows : public TextRows {
 
   absl::Status WrongKind(absl::string_view what, const std::string& name,
                          const nlohmann::json& value, absl::string_view expected) const {
-    return BadRow(
-        Where(), absl::StrCat(what, " in field ", Excerpt(name), " is the ", value.type_name(), " ",
-                              Excerpt(JsonText(value, -1)), "; ", expected, " is expected"));
+    return BadRow(Where(),
+                  absl::StrCat(what, " in field ", ShownField(name), " is the ", value.type_name(),
+                               " ", Excerpt(JsonText(value, -1)), "; ", expected, " is expected"));
   }
 
   const std::string path_;

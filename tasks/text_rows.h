@@ -15,7 +15,7 @@ namespace lra {
 struct TextRow {
   // What stands in the file, byte for byte; neither is empty.
   std::string label, text;
-  std::string where;  // "reviews.csv:17", "reviews/pos/3.txt"
+  std::string where;  // "reviews.csv: line 17", "reviews/pos/3.txt"
 };
 
 // Where labels and texts stand in tables and JSON objects. The texts of a folder are its files, and

@@ -113,7 +113,7 @@ TEST_F(TextRowsTest, SaysWhatWasRead) {
   ASSERT_TRUE(rows.ok()) << rows.status();
   const auto row = (*rows)->Next();
   ASSERT_TRUE(row.ok() && row->has_value());
-  EXPECT_EQ((*row)->where, absl::StrCat(folder_.File("a.csv"), ":2"));
+  EXPECT_EQ((*row)->where, absl::StrCat(folder_.File("a.csv"), ": line 2"));
   EXPECT_FALSE((*rows)->Next()->has_value());
   const ManifestSource source = (*rows)->Source();
   EXPECT_EQ(source.name(), "a.csv");
@@ -123,26 +123,32 @@ TEST_F(TextRowsTest, SaysWhatWasRead) {
 
 TEST_F(TextRowsTest, NamesFileLineAndColumnOfTables) {
   EXPECT_THAT(Refusal("a.csv", ""), HasSubstr("a.csv: the table is empty; its first row names"));
-  EXPECT_THAT(Refusal("a.csv", "text,stars\nx,1\n"),
-              HasSubstr("a.csv:1: the header has no column \"label\" but \"text\", \"stars\"; "
-                        "--label takes one of them, or, where this row is no header, a number"));
+  EXPECT_THAT(
+      Refusal("a.csv", "text,stars\nx,1\n"),
+      HasSubstr("a.csv: line 1: the header has no column \"label\" but \"text\", \"stars\"; "
+                "--label takes one of them, or, where this row is no header, a number"));
+  // Names stay readable, whatever their language; what is no UTF-8 is escaped.
+  EXPECT_THAT(Refusal("a.csv", "texte,cat\u00e9gorie,not\xe9\n"),
+              HasSubstr("but \"texte\", \"cat\u00e9gorie\", \"not\\xe9\"; --label takes"));
   EXPECT_THAT(Refusal("a.csv", "\ntext,label,label\nx,1,2\n"),
-              HasSubstr("a.csv:2: the header has two columns \"label\""));
+              HasSubstr("a.csv: line 2: the header has two columns \"label\""));
   EXPECT_THAT(Refusal("a.csv", "text,label\n", {.label = "text"}),
               HasSubstr("--label and --text are both column \"text\""));
   EXPECT_THAT(Refusal("a.csv", "text,label\nx\n"),
               HasSubstr("a.csv: line 2, column 1: the row ends; 2 columns are expected"));
-  EXPECT_THAT(Refusal("a.csv", "text,label\nx,1\ny,\n"),
-              HasSubstr("a.csv:3: the label in column 2 is empty; give the example one, or leave"));
+  EXPECT_THAT(
+      Refusal("a.csv", "text,label\nx,1\ny,\n"),
+      HasSubstr("a.csv: line 3: the label in column 2 is empty; give the example one, or leave"));
   EXPECT_THAT(Refusal("a.csv", "text,label\n,1\n"),
-              HasSubstr("a.csv:2: the text in column 1 is empty"));
+              HasSubstr("a.csv: line 2: the text in column 1 is empty"));
   EXPECT_THAT(Refusal("a.csv", "text,label\n\"x,1\n"),
               HasSubstr("a.csv: line 2, column 1: the quote is never closed"));
   EXPECT_THAT(Refusal("a.tsv", "text\tlabel\n\"a \"\"b\"\"\"\t1\n"),
               HasSubstr("a.tsv: line 2, column 1: \"\\\"a \\\"\\\"b"));
   const TextFields numbers = {.label = "3", .text = "1", .has_header = false};
-  EXPECT_THAT(Refusal("a.csv", "x,1\n", numbers),
-              HasSubstr("a.csv:1: the row has 2 columns, no column 3; --label and --text number"));
+  EXPECT_THAT(
+      Refusal("a.csv", "x,1\n", numbers),
+      HasSubstr("a.csv: line 1: the row has 2 columns, no column 3; --label and --text number"));
   for (const char* number : {"label", "0", "-1", "1.5"}) {
     EXPECT_THAT(Refusal("a.csv", "x,1\n", {.label = number, .text = "1", .has_header = false}),
                 HasSubstr(absl::StrCat("--label is \"", number, "\", beside --no-header")));
@@ -152,25 +158,28 @@ TEST_F(TextRowsTest, NamesFileLineAndColumnOfTables) {
 TEST_F(TextRowsTest, NamesFileLineAndFieldOfObjects) {
   const std::string good = "{\"text\": \"a\", \"label\": \"x\"}\n";
   EXPECT_THAT(Refusal("a.jsonl", absl::StrCat(good, "{\"text\": \"a\" \"label\"}\n")),
-              HasSubstr("a.jsonl:2: column 20: the line is no JSON: \"{\\\"text"));
-  EXPECT_THAT(Refusal("a.jsonl", "[\n"), HasSubstr("a.jsonl:1: column 2: the line is no JSON: "));
-  EXPECT_THAT(Refusal("a.jsonl", "[{\"text\": \"a\"}]\n"),
-              HasSubstr("a.jsonl:1: the line is no object: \"[{\\\"text\\\": \\\"a\\\"}]\"; one "
-                        "object a line is expected, as in {\"text\": "));
-  EXPECT_THAT(Refusal("a.jsonl", absl::StrCat(good, "{\"text\": \"a\", \"stars\": 1}\n")),
-              HasSubstr("a.jsonl:2: the object has no field \"label\" but \"stars\", \"text\"; "
-                        "--label names it"));
+              HasSubstr("a.jsonl: line 2, column 20: the line is no JSON: \"{\\\"text"));
+  EXPECT_THAT(Refusal("a.jsonl", "[\n"),
+              HasSubstr("a.jsonl: line 1, column 2: the line is no JSON: "));
+  EXPECT_THAT(
+      Refusal("a.jsonl", "[{\"text\": \"a\"}]\n"),
+      HasSubstr("a.jsonl: line 1: the line is no object: \"[{\\\"text\\\": \\\"a\\\"}]\"; one "
+                "object a line is expected, as in {\"text\": "));
+  EXPECT_THAT(
+      Refusal("a.jsonl", absl::StrCat(good, "{\"text\": \"a\", \"stars\": 1}\n")),
+      HasSubstr("a.jsonl: line 2: the object has no field \"label\" but \"stars\", \"text\"; "
+                "--label names it"));
   EXPECT_THAT(Refusal("a.jsonl", "{\"text\": 3, \"label\": \"x\"}"),
               HasSubstr("the text in field \"text\" is the number \"3\"; a string is expected"));
   EXPECT_THAT(Refusal("a.jsonl", "{\"text\": \"a\", \"label\": [1]}"),
               HasSubstr("the label in field \"label\" is the array \"[1]\"; a string, a number, "
                         "true or false is expected"));
   EXPECT_THAT(Refusal("a.jsonl", "{\"text\": \"\", \"label\": 1}"),
-              HasSubstr("a.jsonl:1: the text in field \"text\" is empty"));
+              HasSubstr("a.jsonl: line 1: the text in field \"text\" is empty"));
   EXPECT_THAT(Refusal("a.jsonl", "{\"text\": \"\xff\", \"label\": 1}"),
-              HasSubstr("a.jsonl:1: column 11: the line is no JSON"));
+              HasSubstr("a.jsonl: line 1, column 11: the line is no JSON"));
   EXPECT_THAT(Refusal("a.jsonl", std::string(kMaxFieldBytes + 1, '{')),
-              HasSubstr("a.jsonl:1: the line is longer than 4194304 bytes"));
+              HasSubstr("a.jsonl: line 1: the line is longer than 4194304 bytes"));
 }
 
 TEST_F(TextRowsTest, RefusesWhatItDoesNotKnow) {

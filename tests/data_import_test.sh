@@ -61,7 +61,7 @@ expect 0 'films linear seed 0: .*test' "$lra" train --task films --attention lin
 
 # One pool, numbered columns, a length.
 { echo 'one text,1'; for id in $(seq 40); do echo "text $id of many,$((id % 3 * 5))"; done; } >pool.csv
-expect 0 'validation and test: 4 examples of all each' "$lra" data import pool --all pool.csv --no-header --text 1 --label 2 --max-length 8 --quiet
+expect 0 '^  validation and test: 4 examples each, drawn at random from all \(view.split: SEED42\)$' "$lra" data import pool --all pool.csv --no-header --text 1 --label 2 --max-length 8 --quiet
 grep -q 'models read the first 8, 40 texts are longer' out || { fail 'the cut is not said'; cat out; }
 grep -q 'class 3 is "10": 13 examples' out || { fail 'numbers are not in their order'; cat out; }
 grep -q 'max_length_tokens: 8' csv/pool/task.textproto || fail 'the rules do not cut'
@@ -74,11 +74,11 @@ printf 'text,label\nfine,1\n,2\n' >empty.csv
 printf '{"text": "fine", "label": "a"}\n{"text": "cut off' >cut.jsonl
 mkdir deep && mkdir deep/class && mkdir deep/class/below && echo x >deep/class/below/x.txt
 expect 1 'open.csv: line 3, column 1: the quote is never closed' "$lra" "${refused[@]}" --all open.csv
-expect 1 'empty.csv:3: the text in column 1 is empty; give the example one, or leave the example out' "$lra" "${refused[@]}" --all empty.csv
-expect 1 'cut.jsonl:2: column [0-9]+: the line is no JSON: ' "$lra" "${refused[@]}" --all cut.jsonl
+expect 1 'empty.csv: line 3: the text in column 1 is empty; give the example one, or leave the example out' "$lra" "${refused[@]}" --all empty.csv
+expect 1 'cut.jsonl: line 2, column [0-9]+: the line is no JSON: ' "$lra" "${refused[@]}" --all cut.jsonl
 expect 1 'deep/class/below/x.txt: is no text of a class; a folder has one sub-folder for each class' "$lra" "${refused[@]}" --all deep
-expect 2 'train.csv:1: the header has no column "label" but "id", "review", "stars"; --label takes one' "$lra" "${refused[@]}" --train train.csv --test test.csv
-expect 2 'train.jsonl:1: the object has no field "label" but "review", "stars"' "$lra" "${refused[@]}" --train train.jsonl --test test.jsonl
+expect 2 'train.csv: line 1: the header has no column "label" but "id", "review", "stars"; --label takes one' "$lra" "${refused[@]}" --train train.csv --test test.csv
+expect 2 'train.jsonl: line 1: the object has no field "label" but "review", "stars"' "$lra" "${refused[@]}" --train train.jsonl --test test.jsonl
 expect 2 'are both column "id"' "$lra" "${refused[@]}" --all train.csv --label id --text id
 expect 2 'give --train and --test' "$lra" "${refused[@]}" --train train.csv
 expect 2 'no file or folder "nothing.csv"' "$lra" "${refused[@]}" --train nothing.csv --test test.csv
