@@ -18,6 +18,7 @@
 #include "lra/status_macros.h"
 #include "lra/textproto.h"
 #include "tasks/linear_baseline.h"
+#include "tasks/raw_files.h"
 
 namespace lra {
 namespace {
@@ -37,6 +38,10 @@ class DataOnlyTask : public Task {
   }
   TaskSpec Spec() const override { return spec_; }
   std::vector<SplitSize> Splits() const override { return splits_; }
+  absl::StatusOr<EncodedExample> Encode(const RawExample& raw) const override {
+    if (spec_.content() != TaskSpec::TEXT || spec_.is_pair()) return Task::Encode(raw);
+    return ExampleOfBytes(raw);
+  }
   std::string ToText(const StoredExample& example) const override {
     return TextBySpec(spec_, example);
   }

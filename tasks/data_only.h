@@ -18,8 +18,9 @@
 
 namespace lra {
 
-// A task that knows what the manifest says and nothing else: no generator, importer or oracle.
-// Beside the majority class, texts and pictures have the baselines of any such data.
+// A task that knows what the manifest says and nothing else: no generator, importer or oracle. It
+// encodes single texts, as their bytes (tasks/text_import.h). Beside the majority class, texts and
+// pictures have the baselines of any such data.
 std::unique_ptr<Task> MakeDataOnlyTask(const Manifest& manifest);
 
 // An example in readable form, by its specification alone: token names, ids, or a text
@@ -51,8 +52,9 @@ struct AdoptedData {
   VerifyReport report;  // of valid data
 };
 
-// Verifies the data of a folder and writes GenericRules into it. The errors of the two checks
-// above; AlreadyExists if it has rules; DataLoss if the data is not as its manifest says.
+// Verifies the data of a folder and writes GenericRules into it. The errors of CheckDataOnlyName
+// and CheckDataOnlyFolder; AlreadyExists if it has rules; DataLoss if the data is not as its
+// manifest says.
 absl::StatusOr<AdoptedData> AdoptData(const std::string& directory, const VerifyOptions& options);
 
 }  // namespace lra

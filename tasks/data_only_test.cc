@@ -91,6 +91,23 @@ TEST(DataOnlyTaskTest, TextsAndPicturesHaveTheBaselinesOfTheirKind) {
   EXPECT_THAT(names(Spec(TaskSpec::IDS)), IsEmpty());
 }
 
+TEST(DataOnlyTaskTest, EncodesSingleTextsAlone) {
+  const auto encoded = [](const TaskSpec& spec) {
+    Manifest manifest;
+    *manifest.mutable_spec() = spec;
+    return MakeDataOnlyTask(manifest)->Encode({.bytes = "a\xe9", .label = 1});
+  };
+  const auto text = encoded(Spec(TaskSpec::TEXT));
+  ASSERT_TRUE(text.ok()) << text.status();
+  EXPECT_THAT(text->tokens, ElementsAre('a', 0xe9));
+  EXPECT_EQ(text->label, 1);
+  TaskSpec pairs = Spec(TaskSpec::TEXT);
+  pairs.set_is_pair(true);
+  for (const TaskSpec& spec : {pairs, Spec(TaskSpec::IDS), Spec(TaskSpec::GREY_IMAGE)}) {
+    EXPECT_EQ(encoded(spec).status().code(), absl::StatusCode::kUnimplemented);
+  }
+}
+
 class AdoptDataTest : public testing::Test {
  protected:
   AdoptDataTest() { setenv("LRA_DATA", folder_.path().c_str(), 1); }

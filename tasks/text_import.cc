@@ -4,11 +4,11 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "datasets/code_points.h"
 #include "datasets/data_directory.h"
 #include "datasets/manifest.h"
@@ -20,7 +20,6 @@
 #include "lra/status_macros.h"
 #include "tasks/data_only.h"
 #include "tasks/dataset_builder.h"
-#include "tasks/raw_files.h"
 #include "tasks/task.h"
 
 namespace lra {
@@ -30,6 +29,8 @@ namespace {
 // where most labels stand once or twice.
 constexpr size_t kMostTextClasses = 10'000, kManyTextClasses = 100;
 constexpr size_t kClassesNoted = 5;
+// With so many texts, a tenth of them is one.
+constexpr int64_t kFewestToCut = 10;
 
 struct SplitFile {
   std::string split, path;
@@ -58,35 +59,59 @@ absl::StatusOr<std::vector<SplitFile>> FilesOf(const TextImportOptions& options)
 // --- The first reading ---
 
 struct TextSurvey {
-  std::set<std::string> labels;
+  // How many examples each has in the first file, which validation may be cut from: 0 if it stands
+  // in others alone.
+  std::map<std::string, int64_t> labels;
   int64_t examples = 0, longest_bytes = 0, longer_texts = 0;
 };
 
 absl::Status CheckNewLabel(const TextRow& row, size_t labels) {
-  const std::vector<char32_t> points = DecodeUtf8(row.label);
-  if (std::find(points.begin(), points.end(), kReplacementCharacter) != points.end()) {
+  if (HasReplacement(row.label)) {
     return absl::DataLossError(absl::StrCat(row.where, ": the label is ", Excerpt(row.label),
                                             ", which is not UTF-8; write the file as UTF-8"));
   }
   if (labels <= kMostTextClasses) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(row.where, ": ", Excerpt(row.label), " is label number ", labels, "; at most ",
-                   kMostTextClasses, " are classes: does --label name the labels?"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      row.where, ": ", QuotedName(row.label, kExcerptOfBytes), " is label number ", labels,
+      "; at most ", kMostTextClasses, " are classes: does --label name the labels?"));
 }
 
-absl::Status CheckLabels(const TextSurvey& survey) {
+std::string PathsOf(const std::vector<SplitFile>& files) {
+  return absl::StrJoin(files, ", ", [](std::string* out, const SplitFile& file) {
+    absl::StrAppend(out, file.path);
+  });
+}
+
+absl::Status CheckLabels(const std::vector<SplitFile>& files, const TextSurvey& survey) {
   const size_t labels = survey.labels.size();
-  const std::string first = Excerpt(*survey.labels.begin());
+  const std::string first = QuotedName(survey.labels.begin()->first, kExcerptOfBytes);
   if (labels < 2) {
     return absl::InvalidArgumentError(
-        absl::StrCat("every label is ", first, "; two classes are the least"));
+        absl::StrCat(PathsOf(files), ": every label is ", first, "; two classes are the least"));
   }
   if (labels <= kManyTextClasses || 2 * static_cast<int64_t>(labels) <= survey.examples) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(absl::StrCat("the labels of ", survey.examples, " texts have ",
-                                                 labels, " values, such as ", first,
-                                                 "; does --label name the labels?"));
+  return absl::InvalidArgumentError(
+      absl::StrCat(PathsOf(files), ": the labels of ", survey.examples, " texts have ", labels,
+                   " values, such as ", first, "; does --label name the labels?"));
+}
+
+// Validation is a tenth, rounded down: of the pool (SEED42), or of each class of train (HOLDOUT).
+absl::Status CheckCanValidate(const std::vector<SplitFile>& files, const TextSurvey& survey) {
+  const std::string& path = files.front().path;
+  if (files.front().split == kAllSplit) {
+    if (survey.examples >= kFewestToCut) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, " has ", survey.examples, " texts, ", kFewestToCut, " are the least"));
+  }
+  int64_t largest = 0;
+  for (const auto& [label, examples] : survey.labels) largest = std::max(largest, examples);
+  const bool has_validation = files.size() == 3;
+  if (has_validation || largest >= kFewestToCut) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("the largest class of ", path, " has ", largest, " texts, ", kFewestToCut,
+                   " are needed for one of them to validate; give --validation"));
 }
 
 // Reads everything once: what is wrong, which labels there are, and how long texts are.
@@ -100,9 +125,9 @@ absl::StatusOr<TextSurvey> SurveyTexts(const std::vector<SplitFile>& files,
     while (true) {
       LRA_ASSIGN_OR_RETURN(const std::optional<TextRow> row, rows->Next());
       if (!row.has_value()) break;
-      if (survey.labels.insert(row->label).second) {
-        LRA_RETURN_IF_ERROR(CheckNewLabel(*row, survey.labels.size()));
-      }
+      const auto [label, is_new] = survey.labels.try_emplace(row->label, 0);
+      if (is_new) LRA_RETURN_IF_ERROR(CheckNewLabel(*row, survey.labels.size()));
+      label->second += &file == &files.front() ? 1 : 0;
       const auto size_bytes = static_cast<int64_t>(row->text.size());
       survey.longest_bytes = std::max(survey.longest_bytes, size_bytes);
       survey.longer_texts += size_bytes > read_bytes ? 1 : 0;
@@ -112,19 +137,22 @@ absl::StatusOr<TextSurvey> SurveyTexts(const std::vector<SplitFile>& files,
       return absl::DataLossError(absl::StrCat(file.path, ": has no examples"));
     }
   }
-  LRA_RETURN_IF_ERROR(CheckLabels(survey));
+  LRA_RETURN_IF_ERROR(CheckLabels(files, survey));
+  LRA_RETURN_IF_ERROR(CheckCanValidate(files, survey));
   return survey;
 }
 
-std::vector<std::string> InOrder(const std::set<std::string>& labels) {
+std::vector<std::string> InOrder(const std::map<std::string, int64_t>& labels) {
+  std::vector<std::string> in_bytes;
   std::vector<std::pair<int64_t, std::string>> numbered;
-  for (const std::string& label : labels) {
+  for (const auto& [label, examples] : labels) {
+    in_bytes.push_back(label);
     int64_t number = 0;
-    if (!absl::SimpleAtoi(label, &number) || absl::StrCat(number) != label) {
-      return std::vector<std::string>(labels.begin(), labels.end());
+    if (absl::SimpleAtoi(label, &number) && absl::StrCat(number) == label) {
+      numbered.emplace_back(number, label);
     }
-    numbered.emplace_back(number, label);
   }
+  if (numbered.size() < labels.size()) return in_bytes;
   std::sort(numbered.begin(), numbered.end());
   std::vector<std::string> ordered;
   for (auto& [number, label] : numbered) ordered.push_back(std::move(label));
@@ -149,25 +177,6 @@ Manifest TextManifest(const std::string& task, const TextSurvey& survey) {
   for (std::string& name : InOrder(survey.labels)) manifest.add_class_names(std::move(name));
   return manifest;
 }
-
-class LabelledTextTask : public Task {
- public:
-  LabelledTextTask(const TaskSpec& spec, const std::vector<SplitFile>& files) : spec_(spec) {
-    for (const SplitFile& file : files) splits_.push_back({file.split, 0});
-  }
-  TaskSpec Spec() const override { return spec_; }
-  std::vector<SplitSize> Splits() const override { return splits_; }
-  absl::StatusOr<EncodedExample> Encode(const RawExample& raw) const override {
-    return ExampleOfBytes(raw);
-  }
-  std::string ToText(const StoredExample& example) const override {
-    return TextBySpec(spec_, example);
-  }
-
- private:
-  const TaskSpec spec_;
-  std::vector<SplitSize> splits_;
-};
 
 class LabelledTextReader : public RawReader {
  public:
@@ -224,10 +233,12 @@ absl::StatusOr<Manifest> WriteTexts(const TextImportOptions& options,
                      .total = survey.examples,
                      .quiet = options.quiet});
   const Manifest head = TextManifest(options.task, survey);
-  const LabelledTextTask task(head.spec(), files);
+  Manifest with_splits = head;
+  for (const SplitFile& file : files) with_splits.add_splits()->set_name(file.split);
+  const std::unique_ptr<Task> task = MakeDataOnlyTask(with_splits);
   LabelledTextReader reader(files, options.fields, head);
-  DatasetBuilder builder(directory, head, task.Splits());
-  LRA_RETURN_IF_ERROR(ImportFrom(task, &reader, /*fraction_read=*/nullptr, directory,
+  DatasetBuilder builder(directory, head, task->Splits());
+  LRA_RETURN_IF_ERROR(ImportFrom(*task, &reader, /*fraction_read=*/nullptr, directory,
                                  options.threads, &progress, &builder));
   LRA_ASSIGN_OR_RETURN(Manifest manifest, builder.Finish());
   progress.Finish();
@@ -256,7 +267,7 @@ void NoteMissingClasses(const Manifest& manifest, std::vector<std::string>* note
   size_t missing = 0;
   for (int label = 0; label < train->label_count_size(); ++label) {
     if (train->label_count(label) > 0 || ++missing > kClassesNoted) continue;
-    notes->push_back(absl::StrCat("class ", label, ", ", Excerpt(manifest.class_names(label)),
+    notes->push_back(absl::StrCat("class ", label, ", ", QuotedName(manifest.class_names(label)),
                                   ", has no example in train"));
   }
   if (missing > kClassesNoted) {
@@ -275,12 +286,6 @@ absl::Status WriteTextRules(absl::string_view directory, int64_t read_tokens, Te
       static_cast<int32_t>(std::min<int64_t>(read_tokens, manifest.spec().max_length_tokens())));
   result->view = *view;
   result->validation_examples = ValidationExamples(manifest, view->split());
-  if (result->validation_examples == 0) {
-    return absl::InvalidArgumentError(
-        manifest.splits_size() == 1
-            ? "--all has fewer than 10 texts, of which none would validate; give more"
-            : "no class has 10 texts in train, of which one would validate; give --validation");
-  }
   return WriteFileAtomically(JoinPath(directory, kDataOnlyTaskFile), DataOnlyRulesText(rules));
 }
 

@@ -36,7 +36,7 @@ struct TextImport {
   int64_t longer_texts = 0;
   // How many examples the view's validation split has.
   int64_t validation_examples = 0;
-  // Full sentences that a user should know.
+  // What a user should know, without a period.
   std::vector<std::string> notes;
 };
 

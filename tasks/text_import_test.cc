@@ -156,13 +156,14 @@ TEST_F(TextImportTest, NumbersLabelsInTheirOrder) {
   ASSERT_TRUE(imported.ok()) << imported.status();
   EXPECT_THAT(imported->manifest.class_names(), ElementsAre("-1", "2", "9", "10"));
   options.task = "mixed";
-  options.test = WriteTable("test.csv", {"b", "02"}, 1);
+  options.test = WriteTable("test.csv", {"caf\u00e9", "02"}, 1);
   imported = ImportTexts(options);
   ASSERT_TRUE(imported.ok()) << imported.status();
-  EXPECT_THAT(imported->manifest.class_names(), ElementsAre("-1", "02", "10", "2", "9", "b"));
+  EXPECT_THAT(imported->manifest.class_names(),
+              ElementsAre("-1", "02", "10", "2", "9", "caf\u00e9"));
   // What no model can learn is said.
   EXPECT_THAT(imported->notes, ElementsAre("class 1, \"02\", has no example in train",
-                                           "class 5, \"b\", has no example in train"));
+                                           "class 5, \"caf\u00e9\", has no example in train"));
 }
 
 TEST_F(TextImportTest, ModelsReadTheBeginningOfLongTexts) {
@@ -227,18 +228,28 @@ TEST_F(TextImportTest, RefusesWhatCannotBeTrained) {
   EXPECT_THAT(Refusal(options), HasSubstr("empty.csv: has no examples"));
   options.test = Write("latin.csv", "text,label\nx,caf\xe9\n");
   EXPECT_THAT(Refusal(options),
-              HasSubstr("latin.csv:2: the label is \"caf\\xe9\", which is not UTF-8"));
+              HasSubstr("latin.csv: line 2: the label is \"caf\\xe9\", which is not UTF-8"));
   options = Tables();
   options.train = options.test = WriteTable("one.csv", {"pos"}, 20);
-  EXPECT_THAT(Refusal(options), HasSubstr("every label is \"pos\"; two classes are the least"));
+  EXPECT_THAT(Refusal(options),
+              HasSubstr(absl::StrCat(options.train, ", ", options.test,
+                                     ": every label is \"pos\"; two classes are the least")));
   options = Tables();
   options.train = WriteTable("few.csv", {"pos", "neg"}, 9);
-  EXPECT_THAT(Refusal(options), HasSubstr("no class has 10 texts in train"));
+  EXPECT_EQ(
+      Refusal(options),
+      absl::StrCat("the largest class of ", options.train,
+                   " has 9 texts, 10 are needed for one of them to validate; give --validation"));
+  options = Tables();
+  options.all = WriteTable("pool.csv", {"pos", "neg", "even"}, 3);
+  options.train = options.test = "";
+  EXPECT_EQ(Refusal(options), absl::StrCat(options.all, " has 9 texts, 10 are the least"));
   // The columns were taken for each other.
   options = Tables();
   options.train = WriteTable("train.csv", {"pos", "neg"}, 100);
   options.fields = {.label = "text", .text = "label"};
-  EXPECT_THAT(Refusal(options), HasSubstr("the labels of 205 texts have 204 values, such as "));
+  EXPECT_THAT(Refusal(options),
+              HasSubstr("test.csv: the labels of 205 texts have 204 values, such as "));
 }
 
 TEST_F(TextImportTest, WhatIsThereIsLeftAlone) {
