@@ -80,12 +80,14 @@ const SplitResult* LastResult(const Entry& run) {
   return nullptr;
 }
 
+// The one after which training ended, by an early stop or by itself.
+int64_t LastStep(const RunRecord& record) {
+  return record.stopped_at_step() > 0 ? record.stopped_at_step() : record.config().train().steps();
+}
+
 // Whether the score is that of the last checkpoint; older records do not say of which step it is.
 bool IsOfLastStep(const Entry& run) {
-  const RunRecord& record = run.record();
-  const int64_t last =
-      record.stopped_at_step() > 0 ? record.stopped_at_step() : record.config().train().steps();
-  return run.result->step() == 0 || run.result->step() == last;
+  return run.result->step() == 0 || run.result->step() == LastStep(run.record());
 }
 
 // The mean over scored runs. A run whose last checkpoint was selected has one score, which is both;
@@ -123,8 +125,7 @@ std::string DescribeTuning(const std::vector<Entry>& runs) {
 }
 
 int64_t StepsMade(const RunRecord& record) {
-  if (record.has_failure()) return record.failure().step();
-  return record.stopped_at_step() > 0 ? record.stopped_at_step() : record.config().train().steps();
+  return record.has_failure() ? record.failure().step() : LastStep(record);
 }
 
 // The runs whose times can be compared: of those that say how long they took, those that made the
