@@ -38,7 +38,7 @@ import time
 from equal_results import differences, record_facts, tensors
 from trained_again import compare as differing_fields
 
-COSTS = ("core_hours", "device_hours", "slowest_over_fastest", "joules")
+COSTS = ("core_hours", "is_cpu_time", "device_hours", "slowest_over_fastest", "joules")
 EQUAL = ["equal, bit for bit", "equal in results, curves, scores, tables and effects"]
 PAGES = [("table", form) for form in ("md", "csv", "tex", "json", "html")]
 PAGES += [("ablate", form) for form in ("md", "csv", "json")]
@@ -123,7 +123,7 @@ def without_cost_columns(section):
     columns = section.count('data-column="cost"')
     section = re.sub(r'<th scope="col" data-column="cost">.*?</th>', "", section)
     section = re.sub(r"(<td[^>]*>((?!</td>).)*</td>){%d}</tr>" % columns, "</tr>", section)
-    section = re.sub(r"<li>How many times as long as its fastest run .*?</li>\n", "", section)
+    section = re.sub(r"<li>How many times as much as its fastest run .*?</li>\n", "", section)
     return re.sub(r' data-cost="[^"]*"', "", section)
 
 
@@ -143,7 +143,7 @@ def html_without_cost(page):
 def without_cost(page, form):
     """A page without what the runs took, which no two runs have in common."""
     if form == "json":
-        return re.sub(r'"(%s)": [0-9.e+-]+' % "|".join(COSTS), r'"\1": ', page)
+        return re.sub(r'"(%s)": (?:[0-9.e+-]+|true|false)' % "|".join(COSTS), r'"\1": ', page)
     if form == "csv":
         rows = list(csv.reader(io.StringIO(page)))
         kept = [i for i, name in enumerate(rows[0]) if name not in COSTS]

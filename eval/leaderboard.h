@@ -97,11 +97,11 @@ struct LeaderboardCell {
   // record does not say.
   std::optional<double> parameter_excess;
   // What the fastest run took, of those that made the most steps: CPU time of all training, or wall
-  // time times threads where its record has none, or times processes on a device. Unset where no
-  // run says, and where only some runs were on a device.
+  // time times threads where no record has it, or times processes on a device. Unset where no run
+  // says, and where only some runs were on a device.
   std::optional<double> core_hours, device_hours;
   bool has_cpu_time = false;  // in core_hours
-  // How many times as long the slowest of these took.
+  // How many times as much the slowest of these used.
   std::optional<double> slowest_over_fastest;
   // Energy of the machine's processors during the fastest; only where that run counted it.
   std::optional<double> joules;

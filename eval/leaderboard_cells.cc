@@ -1,6 +1,7 @@
 // Rows and cells of a leaderboard: repeats become one cell.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <set>
 #include <tuple>
@@ -129,7 +130,8 @@ int64_t StepsMade(const RunRecord& record) {
 }
 
 // The runs whose times can be compared: of those that say how long they took, those that made the
-// most steps. Empty where some were on a device and some were not.
+// most steps and, where some count CPU time, those that do. Empty where some were on a device and
+// some were not.
 std::vector<const RunRecord*> TimedRuns(const std::vector<Entry>& runs) {
   std::vector<const RunRecord*> timed;
   int64_t most_steps = 0;
@@ -141,6 +143,10 @@ std::vector<const RunRecord*> TimedRuns(const std::vector<Entry>& runs) {
     most_steps = std::max(most_steps, StepsMade(record));
   }
   std::erase_if(timed, [&](const RunRecord* record) { return StepsMade(*record) < most_steps; });
+  const auto counts_cpu_time = [](const RunRecord* record) { return CountsCpuTime(*record); };
+  // CPU time and wall time times threads are not alike.
+  if (std::any_of(timed.begin(), timed.end(), counts_cpu_time))
+    std::erase_if(timed, std::not_fn(counts_cpu_time));
   return timed;
 }
 

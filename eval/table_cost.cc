@@ -154,7 +154,7 @@ std::string UnevenTimesText(const LeaderboardTable& table) {
   }
   if (tasks.empty()) return "";
   return absl::StrFormat(
-      "How many times as long as its fastest run a cell's slowest took, where more than %g: %s.",
+      "How many times as much as its fastest run a cell's slowest used, where more than %g: %s.",
       kUnevenTimes, absl::StrJoin(tasks, "; "));
 }
 

@@ -38,7 +38,7 @@ TEST(TableCostTest, HoursOfARunAreItsTimeTimesItsThreads) {
   EXPECT_THAT(text, HasSubstr("| 1.00       |"));
   EXPECT_THAT(text, HasSubstr("Core-hours: wall time of training times threads"));
   EXPECT_THAT(text, HasSubstr("wall times are no measure of a method"));
-  EXPECT_THAT(text, Not(HasSubstr("How many times as long")));
+  EXPECT_THAT(text, Not(HasSubstr("How many times as much")));
   EXPECT_THAT(text, Not(HasSubstr("kJ")));
 }
 
@@ -52,10 +52,10 @@ TEST(TableCostTest, ARowsHoursAreThoseOfItsFastestRun) {
   EXPECT_THAT(text, Not(HasSubstr("| 2.00       |")));
   // Those of relu are apart by 1.25 and not by more.
   const std::string note =
-      "How many times as long as its fastest run a cell's slowest took, where more than 1.25: "
+      "How many times as much as its fastest run a cell's slowest used, where more than 1.25: "
       "listops: linear 3.0.";
   EXPECT_THAT(text, HasSubstr("- " + note + "\n"));
-  EXPECT_THAT(Table(runs, false), Not(HasSubstr("How many times as long")));
+  EXPECT_THAT(Table(runs, false), Not(HasSubstr("How many times as much")));
   EXPECT_THAT(Table(runs, true, TableFormat::kLatex), HasSubstr("linear 3.0."));
   // Programs and pages have the costs unasked.
   EXPECT_THAT(Table(runs, false, TableFormat::kHtml), HasSubstr("linear 3.0.</li>"));
@@ -113,6 +113,28 @@ TEST(TableCostTest, CpuTimeIsTakenWhereARecordHasIt) {
   run.record.mutable_pretrain()->set_cpu_seconds(1800);
   EXPECT_THAT(Table({run}), HasSubstr("| 0.750      |"));
   EXPECT_THAT(Table({run}, false, TableFormat::kCsv), HasSubstr(",0.75,,,\n"));
+}
+
+// A suite that an older build began: its own runs have no CPU time.
+TEST(TableCostTest, CpuTimeIsNotComparedWithWallTimeTimesThreads) {
+  LocatedRecord counted = RunThatTook("linear", 1, 1800), slower = RunThatTook("linear", 2, 1800);
+  counted.record.mutable_efficiency()->set_cpu_seconds(1800);
+  slower.record.mutable_efficiency()->set_cpu_seconds(1980);
+  // The older run has an hour.
+  std::vector<LocatedRecord> runs = {RunThatTook("linear", 0, 1800), counted, slower};
+  EXPECT_THAT(Table(runs), HasSubstr("| 0.500      |"));
+  EXPECT_THAT(Table(runs), Not(HasSubstr("How many times as much")));
+  const std::string json = Table(runs, false, TableFormat::kJson);
+  EXPECT_THAT(json, HasSubstr("\"core_hours\": 0.5,"));
+  EXPECT_THAT(json, HasSubstr("\"is_cpu_time\": true"));
+  EXPECT_THAT(json, HasSubstr("\"slowest_over_fastest\": 1.1"));
+  // Nor does an older run count that was faster by the clock.
+  runs[0] = RunThatTook("linear", 0, 600);
+  EXPECT_THAT(Table(runs), HasSubstr("| 0.500      |"));
+  EXPECT_THAT(Table({runs[0]}, false, TableFormat::kJson), HasSubstr("\"is_cpu_time\": false"));
+  // Whatever made fewer steps is left out first.
+  counted.record.set_stopped_at_step(40);
+  EXPECT_THAT(Table({RunThatTook("linear", 0, 1800), counted}), HasSubstr("| 1.00       |"));
 }
 
 TEST(TableCostTest, EnergyIsThatOfTheFastestRun) {

@@ -71,6 +71,7 @@ Json CellJson(const Metric& metric, const LeaderboardCell& cell) {
   for (const auto& [start, runs] : cell.starts) json["starts_from"][start] = runs;
   if (cell.parameter_excess) json["parameter_excess"] = *cell.parameter_excess;
   if (cell.core_hours) json["core_hours"] = *cell.core_hours;
+  if (cell.core_hours) json["is_cpu_time"] = cell.has_cpu_time;
   if (cell.device_hours) json["device_hours"] = *cell.device_hours;
   if (cell.slowest_over_fastest) json["slowest_over_fastest"] = *cell.slowest_over_fastest;
   if (cell.joules) json["joules"] = *cell.joules;
