@@ -240,9 +240,9 @@ std::string OpenSection(const LeaderboardTable& table, size_t index, size_t coun
       absl::StrFormat(" data-scale=\"%g\" data-decimals=\"%d\" data-higher-is-better=\"%d\"",
                       traits.scale, traits.decimals, traits.is_higher_better ? 1 : 0),
       " data-cost-unit=\"", internal::IsPricedInDevices(table) ? "device-hours" : "core-hours",
-      "\" data-unit=\"", EscapeHtml(traits.unit), "\" data-metric=\"", EscapeHtml(traits.name),
-      "\" data-axis-title=\"", EscapeHtml(AxisTitle(*table.metric)), "\">\n<h2 id=\"", id,
-      "-title\">", EscapeHtml(internal::TableTitle(index, count)), "</h2>\n",
+      "\" data-unit=\"", EscapeHtml(traits.unit), "\" data-axis-title=\"",
+      EscapeHtml(AxisTitle(*table.metric)), "\">\n<h2 id=\"", id, "-title\">",
+      EscapeHtml(internal::TableTitle(index, count)), "</h2>\n",
       table.differs.empty() ? "" : absl::StrCat("<p>", EscapeHtml(table.differs), "</p>\n"),
       "<div class=\"scroll\" role=\"group\" tabindex=\"0\" aria-labelledby=\"", id, "-title\">\n");
 }
