@@ -23,17 +23,16 @@ absl::Status Evaluate(EvaluateRequest request, const CommandContext& context) {
   LRA_ASSIGN_OR_RETURN(const Evaluation evaluation, EvaluateCheckpoint(request));
   const SplitResult& result = evaluation.record.results(0);
   LRA_ASSIGN_OR_RETURN(const Metric* const metric, MetricOf(evaluation.record.spec()));
+  const ScoredRun run = {evaluation.out_dir, evaluation.record.data().task()};
   if (context.json) {
     nlohmann::json json = {
         {"split", result.split()}, {"step", result.step()}, {"record", evaluation.out_dir}};
-    AddScore(*metric, result, &json);
+    LRA_RETURN_IF_ERROR(AddScoreWithInterval(*metric, result, run, 0.95, &json));
     std::cout << JsonText(json) << "\n";
     return absl::OkStatus();
   }
-  LRA_ASSIGN_OR_RETURN(
-      const std::string score,
-      DescribeScoreWithInterval(*metric, result,
-                                {evaluation.out_dir, evaluation.record.data().task()}, 0.95));
+  LRA_ASSIGN_OR_RETURN(const std::string score,
+                       DescribeScoreWithInterval(*metric, result, run, 0.95));
   std::cout << absl::StrFormat("%s %s step %d: %s -> %s\n", evaluation.record.method(),
                                result.split(), result.step(), score, evaluation.out_dir);
   return absl::OkStatus();

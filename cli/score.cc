@@ -27,17 +27,15 @@ struct ScoreFlags {
 
 absl::Status Print(const Metric& metric, const RunRecord& record, const SplitResult& result,
                    const std::string& folder, bool as_json) {
+  const std::string& task = record.data().task();
   if (as_json) {
-    nlohmann::ordered_json json = {{"run", folder},
-                                   {"method", record.method()},
-                                   {"task", record.data().task()},
-                                   {"split", result.split()}};
-    AddScore(metric, result, &json);
+    nlohmann::ordered_json json = {
+        {"run", folder}, {"method", record.method()}, {"task", task}, {"split", result.split()}};
+    LRA_RETURN_IF_ERROR(AddScoreWithInterval(metric, result, {folder, task}, 0.95, &json));
     for (const std::string& warning : record.warning()) json["warnings"].push_back(warning);
     PrintJson(json);
     return absl::OkStatus();
   }
-  const std::string& task = record.data().task();
   LRA_ASSIGN_OR_RETURN(const std::string score,
                        DescribeScoreWithInterval(metric, result, {folder, task}, 0.95));
   for (const std::string& warning : record.warning()) std::cerr << "warning: " << warning << "\n";

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,16 @@ class RunIntervalTest : public ::lra::testing::ScoredRuns {
     const LocatedRecord& run = found_.runs.back();
     return DescribeScoreWithInterval(**FindMetric(kAccuracy), run.record.results(0),
                                      {run.directory, run.record.data().task()}, 0.95);
+  }
+  // What --json prints of it.
+  nlohmann::json Json() const {
+    const LocatedRecord& run = found_.runs.back();
+    nlohmann::json json;
+    const absl::Status status =
+        AddScoreWithInterval(**FindMetric(kAccuracy), run.record.results(0),
+                             {run.directory, run.record.data().task()}, 0.95, &json);
+    EXPECT_TRUE(status.ok()) << status;
+    return json;
   }
   std::optional<RunInterval> IntervalOfLast() const {
     const LocatedRecord& run = found_.runs.back();
@@ -66,6 +77,24 @@ TEST_F(RunIntervalTest, TheLineNamesTheBlocks) {
   EXPECT_EQ(*Line(), "50.00 % (1,000 of 2,000; 95 % interval 47.79-52.21, this run)");
 }
 
+TEST_F(RunIntervalTest, ProgramsGetItInTheMetricsScale) {
+  Add({.method = "linear", .task = "bytes_lm"}, FirstRight(700));
+  const nlohmann::json json = Json();
+  EXPECT_EQ(json.at("value"), 0.35);
+  ASSERT_EQ(json.at("interval").size(), 2u);
+  EXPECT_EQ(json["interval"][0], IntervalOfLast()->interval.low);
+  EXPECT_EQ(json["interval"][1], IntervalOfLast()->interval.high);
+}
+
+TEST_F(RunIntervalTest, ProgramsGetNoneWhereThereIsNone) {
+  Add({.method = "linear"}, FirstRight(700));
+  SplitResult& result = *found_.runs.back().record.mutable_results(0);
+  result.clear_example_scores();
+  // More right ones than answers are no share.
+  (*result.mutable_sums()->mutable_counts())[kCorrect] = 2001;
+  EXPECT_FALSE(Json().contains("interval"));
+}
+
 TEST_F(RunIntervalTest, WithoutScoresOfExamplesCountsBoundIt) {
   Add({.method = "linear", .task = "bytes_lm"}, FirstRight(700));
   found_.runs.back().record.mutable_results(0)->clear_example_scores();
@@ -81,6 +110,12 @@ TEST_F(RunIntervalTest, ChangedScoresAreRefused) {
   const std::string scores = JoinPath(found_.runs.back().directory, "accuracy.npy");
   ASSERT_TRUE(WriteFileAtomically(scores, "other").ok());
   EXPECT_EQ(Line().status().code(), absl::StatusCode::kDataLoss);
+  const LocatedRecord& run = found_.runs.back();
+  nlohmann::json json;
+  EXPECT_EQ(AddScoreWithInterval(**FindMetric(kAccuracy), run.record.results(0),
+                                 {run.directory, "listops"}, 0.95, &json)
+                .code(),
+            absl::StatusCode::kDataLoss);
 }
 
 // A mean of 0.5, 1.5, 2.5 and 1.5 nats: 3.18245 standard errors of sqrt(2 / 3 / 4).

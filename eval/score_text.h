@@ -5,11 +5,14 @@
 #include <optional>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "eval/metric.h"
+#include "eval/run_interval.h"
 #include "eval/run_record.h"
 #include "eval/run_record.pb.h"
 #include "eval/sequences.h"
+#include "lra/status_macros.h"
 
 namespace lra {
 
@@ -50,6 +53,17 @@ void AddScore(const Metric& metric, const SplitResult& result, Json* json) {
   (*json)["value"] = metric.Value(result.sums());
   if (const std::optional<double> sequences = SequenceAccuracyOf(result))
     (*json)[kSequenceAccuracy] = *sequences;
+}
+
+// Also adds `interval`, [low, high], where the run has one; fails as DescribeScoreWithInterval().
+template <class Json>
+absl::Status AddScoreWithInterval(const Metric& metric, const SplitResult& result,
+                                  const ScoredRun& run, double confidence, Json* json) {
+  AddScore(metric, result, json);
+  LRA_ASSIGN_OR_RETURN(const std::optional<RunInterval> interval,
+                       ReadRunInterval(run.directory, run.task, result, metric, confidence));
+  if (interval) (*json)["interval"] = {interval->interval.low, interval->interval.high};
+  return absl::OkStatus();
 }
 
 // Adds what `lra train --json` prints of a run: its folder, method, seed, selected step, and the

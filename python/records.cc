@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,7 +12,6 @@
 #include "eval/leaderboard.h"
 #include "eval/metric.h"
 #include "eval/published.h"
-#include "eval/run_interval.h"
 #include "eval/run_record.h"
 #include "eval/score_text.h"
 #include "eval/table_writer.h"
@@ -36,12 +34,10 @@ absl::StatusOr<std::string> ScoreJson(const Metric& metric, const RunRecord& rec
   const std::string& task = record.data().task();
   nlohmann::ordered_json json = {
       {"method", record.method()}, {"task", task}, {"split", result.split()}};
-  AddScore(metric, result, &json);
-  LRA_ASSIGN_OR_RETURN(const std::optional<RunInterval> interval,
-                       ReadRunInterval(directory, task, result, metric, kConfidence));
-  if (interval) json["interval"] = {interval->interval.low, interval->interval.high};
+  const ScoredRun run = {directory, task};
+  LRA_RETURN_IF_ERROR(AddScoreWithInterval(metric, result, run, kConfidence, &json));
   LRA_ASSIGN_OR_RETURN(const std::string text,
-                       DescribeScoreWithInterval(metric, result, {directory, task}, kConfidence));
+                       DescribeScoreWithInterval(metric, result, run, kConfidence));
   json["text"] = text;
   json["warnings"] = nlohmann::ordered_json::array();
   for (const std::string& warning : record.warning()) json["warnings"].push_back(warning);

@@ -25,6 +25,10 @@ json() {
   [ "$actual" = "$code" ] || fail "$command $*: exit code $actual, not $code: $(cat err)"
   python3 -c 'import json; json.load(open("out"))' 2>/dev/null || fail "$command $*: no JSON: $(head -c 300 out) $(cat err)"
 }
+# The output of the last command gives a run its interval.
+has_interval() {
+  python3 -c 'import json; found = json.load(open("out")); low, high = found["interval"]; assert low <= found["value"] <= high, found' || fail "$(cat out)"
+}
 # refused CODE ARGUMENT...: nothing on standard output, a reason on standard error.
 refused() {
   local code=$1 actual=0
@@ -77,6 +81,7 @@ json 0 status -- runs/lists
 json 0 ablate -- runs/lists
 json 0 papers -- cosformer2022
 json 0 eval -- runs/linear
+has_interval
 json 0 attend -- runs/linear --out maps
 json 0 train -- "${smoke[@]}" --attention linear --set view.target=NEXT --set attention.causal=true --out guesses/linear
 json 0 generate -- guesses/linear --given 5
@@ -120,6 +125,7 @@ head += b" " * (-(len(head) + 11) % 64) + b"\n"
 open("p.npy", "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head + bytes(60 * 10 * 4))
 PYTHON
 json 0 score -- --data listops --predictions p.npy --name mine --preset smoke
+has_interval
 json 0 bench data -- --task listops --attention linear --preset smoke --batches 2 --steps 2
 
 # A result that could not be written.
