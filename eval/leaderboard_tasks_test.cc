@@ -227,12 +227,6 @@ TEST(LeaderboardTasksTest, TheLastStepStandsBesideTheSelectedOne) {
   EXPECT_THAT(WriteLeaderboard(board, TableFormat::kMarkdown),
               HasSubstr("(counts); last step 35.00 |"));
   EXPECT_FALSE(OnlyCell(Build({MakeRun({})})).last_value.has_value());
-  // Step 100 of 150 was selected and the last one left out (--no-last).
-  LocatedRecord without_last = MakeRun({.seed = 1, .correct = 800});
-  without_last.record.mutable_results(0)->set_step(100);
-  EXPECT_FALSE(OnlyCell(Build({run, without_last})).last_value.has_value());
-  without_last.record.set_stopped_at_step(100);  // which then was the last one
-  EXPECT_DOUBLE_EQ(OnlyCell(Build({run, without_last})).last_value.value(), 0.35);
 }
 
 // 100 of 2,000 is below the majority class: neither score of that run is shown.

@@ -229,6 +229,23 @@ TEST(LeaderboardTest, TheLastCheckpointDoesNotStandForTheRun) {
   EXPECT_DOUBLE_EQ(Build({run}).tables.at(0).rows.at(0).cells.at(0)->value, 0.35);
 }
 
+// Step 100 of 150 was selected and the last one left out (--no-last).
+TEST(LeaderboardTest, ACellWithARunWithoutItsLastScoreHasNoLastStep) {
+  LocatedRecord with_last = MakeRun({.seed = 0, .correct = 700});
+  SplitResult* last = with_last.record.add_results();
+  *last = with_last.record.results(0);
+  last->set_checkpoint(kLastCheckpoint);
+  SetCorrect(600, last);
+  LocatedRecord without = MakeRun({.seed = 1, .correct = 800});
+  without.record.mutable_results(0)->set_step(100);
+  const auto last_value = [&] {
+    return Build({with_last, without}).tables.at(0).rows.at(0).cells.at(0)->last_value;
+  };
+  EXPECT_FALSE(last_value().has_value());
+  without.record.set_stopped_at_step(100);  // which then was the last one
+  EXPECT_DOUBLE_EQ(last_value().value(), 0.35);
+}
+
 TEST(LeaderboardTest, NotesSayHowTheRowsWereObtained) {
   LocatedRecord run = MakeRun({});
   for (int i = 0; i < 3; ++i) run.record.add_test_looks()->set_command("lra eval");
