@@ -99,15 +99,6 @@ bool IsObtainedAlike(const internal::ColumnRuns& column, const PublishedTable& s
          (overrides.empty() || overrides == source.our_override());
 }
 
-// Which columns were obtained as the source's rows, and whether some difference is left out because
-// its column was not.
-struct Alikeness {
-  std::vector<bool> columns;
-  bool leaves_out = false;
-
-  bool of_all() const { return std::find(columns.begin(), columns.end(), false) == columns.end(); }
-};
-
 PublishedDifference Minus(double ours, const std::optional<Interval>& interval, double printed,
                           const Metric& metric) {
   const double published = printed / metric.traits().scale;
@@ -117,49 +108,61 @@ PublishedDifference Minus(double ours, const std::optional<Interval>& interval, 
   return difference;
 }
 
-std::optional<PublishedRows::Beside> Compare(const LeaderboardRow& ours,
-                                             const PublishedRows::Row& published,
-                                             const Metric& metric, Alikeness* alike) {
+// One of our rows beside a published one.
+struct RowBeside {
+  std::optional<PublishedRows::Beside> differences;  // nothing where there are none to show
+  bool leaves_out = false;  // some difference, because its column was obtained otherwise
+};
+
+// `alike`: which columns were obtained as the source's rows.
+RowBeside Compare(const LeaderboardRow& ours, const PublishedRows::Row& published,
+                  const Metric& metric, const std::vector<bool>& alike) {
   PublishedRows::Beside beside{ours.label, {}, std::nullopt};
   beside.cells.resize(ours.cells.size());
-  bool has_any = false;
+  bool has_any = false, leaves_out = false;
   for (size_t c = 0; c < ours.cells.size(); ++c) {
     const auto& cell = ours.cells[c];
     const auto& printed = published.cells[c];
     if (!cell || cell->trained == 0 || std::isnan(cell->value)) continue;
     if (!printed || printed->is_failed()) continue;
-    if (!alike->columns[c]) {
-      alike->leaves_out = true;
+    if (!alike[c]) {
+      leaves_out = true;
       continue;
     }
     beside.cells[c] = Minus(cell->value, cell->interval, printed->value(), metric);
     has_any = true;
   }
   if (ours.average && published.average) {
-    if (alike->of_all()) {
+    if (std::find(alike.begin(), alike.end(), false) == alike.end()) {
       beside.average = Minus(*ours.average, ours.average_interval, *published.average, metric);
       has_any = true;
     } else {
-      alike->leaves_out = true;
+      leaves_out = true;
     }
   }
-  return has_any ? std::optional(std::move(beside)) : std::nullopt;
+  return {has_any ? std::optional(std::move(beside)) : std::nullopt, leaves_out};
 }
 
-PublishedRows AlignPublished(const PublishedTable& source, absl::string_view split,
-                             const LeaderboardTable& table, Alikeness* alike) {
-  PublishedRows published{source, {}};
+struct AlignedRows {
+  PublishedRows published;
+  bool leaves_out = false;  // some difference, as RowBeside has it
+};
+
+AlignedRows AlignPublished(const PublishedTable& source, absl::string_view split,
+                           const LeaderboardTable& table, const std::vector<bool>& alike) {
+  AlignedRows rows{.published = {source, {}}};
   for (const PublishedRow& row : source.rows()) {
     PublishedRows::Row aligned = AlignRow(source, row, split, table);
     if (!IsShown(aligned)) continue;
     for (const LeaderboardRow& ours : table.rows) {
       if (ours.kind != RunRecord::MEASURED || ours.method != row.method()) continue;
-      if (auto beside = Compare(ours, aligned, *table.metric, alike))
-        aligned.ours.push_back(*std::move(beside));
+      RowBeside beside = Compare(ours, aligned, *table.metric, alike);
+      rows.leaves_out |= beside.leaves_out;
+      if (beside.differences) aligned.ours.push_back(*std::move(beside.differences));
     }
-    published.rows.push_back(std::move(aligned));
+    rows.published.rows.push_back(std::move(aligned));
   }
-  return published;
+  return rows;
 }
 
 // "cosformer2022 under protocol lra2020 (claimed), preset lra2020", "skyformer under settings of
@@ -199,17 +202,16 @@ void AddPublished(const std::vector<PublishedTable>& published, absl::string_vie
                   const std::vector<ColumnRuns>& columns, LeaderboardTable* table) {
   std::vector<std::string> unlike;
   for (const PublishedTable& source : published) {
-    Alikeness alike;
-    for (const ColumnRuns& column : columns)
-      alike.columns.push_back(IsObtainedAlike(column, source));
-    PublishedRows rows = AlignPublished(source, split, *table, &alike);
-    if (alike.leaves_out) unlike.push_back(RulesText(source));
-    if (rows.rows.empty()) {
+    std::vector<bool> alike;
+    for (const ColumnRuns& column : columns) alike.push_back(IsObtainedAlike(column, source));
+    AlignedRows rows = AlignPublished(source, split, *table, alike);
+    if (rows.leaves_out) unlike.push_back(RulesText(source));
+    if (rows.published.rows.empty()) {
       table->notes.push_back(absl::StrCat("Published ", source.name(), " (", SourceText(source),
                                           ") has nothing that these columns show",
                                           split == "test" ? "" : absl::StrCat(" on ", split), "."));
     } else {
-      table->published.push_back(std::move(rows));
+      table->published.push_back(std::move(rows.published));
     }
   }
   if (!unlike.empty()) table->notes.push_back(DescribeUnlike(unlike, table->rules, columns));
