@@ -8,7 +8,7 @@
 # usage: benchmarks/kept_suites.sh keep FOLDER   copy what tables need of a finished suite into a folder of docs/records/, named as
 #                                                FOLDER's last part is; baselines are in FOLDER/baselines (`baselines`). Of a suite
 #                                                that is not finished, the runs that are; its page comes with the last one or,
-#                                                for a table, with its words (docs/tables/NAME.md)
+#                                                for a table, with its words, a page in docs/tables
 #        benchmarks/kept_suites.sh resume FOLDER put the runs that are kept of a suite into FOLDER, where `lra run SUITE --out FOLDER`
 #                                                trains the rest
 #        benchmarks/kept_suites.sh baselines FOLDER   record into FOLDER/baselines what each of the suite's tasks requires
