@@ -41,13 +41,7 @@ absl::StatusOr<int> CheckAndPrintAttention(const std::string& name,
   LRA_ASSIGN_OR_RETURN(const AttentionFacts facts, DescribeAttention(name, options, kSuiteSizes));
   LRA_ASSIGN_OR_RETURN(std::vector<ConformanceResult> results,
                        CheckAttention(name, options, setting));
-  const absl::StatusOr<std::vector<ConformanceResult>> in_models =
-      CheckClassifier(name, options, setting);
-  if (in_models.ok()) {
-    results.insert(results.end(), in_models->begin(), in_models->end());
-  } else {
-    results.push_back(NotCompared("M1", name, "a model with it", in_models.status()));
-  }
+  AddOfModels(name, CheckClassifier(name, options, setting), &results);
   return ShowChecked({"attention", name, facts.traits.label, facts.traits.source,
                       ReportPromises(results), ReportTraits(facts.traits, results)},
                      json);

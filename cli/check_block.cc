@@ -17,13 +17,7 @@ absl::StatusOr<int> CheckAndPrintBlock(const std::string& name,
   LRA_ASSIGN_OR_RETURN(const google::protobuf::Any options, LoadBlockOptions(name, sets));
   LRA_ASSIGN_OR_RETURN(const BlockTraits traits, TraitsOfCheckedBlock(name, options));
   LRA_ASSIGN_OR_RETURN(std::vector<ConformanceResult> results, CheckBlock(name, options, setting));
-  const absl::StatusOr<std::vector<ConformanceResult>> in_models =
-      CheckBlockInClassifier(name, options, setting);
-  if (in_models.ok()) {
-    results.insert(results.end(), in_models->begin(), in_models->end());
-  } else {
-    results.push_back(NotCompared("M1", name, "a model with it", in_models.status()));
-  }
+  AddOfModels(name, CheckBlockInClassifier(name, options, setting), &results);
   return ShowChecked({"block", name, traits.label, traits.source, ReportPromises(results),
                       ReportTraits(traits, results)},
                      json);

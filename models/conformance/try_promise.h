@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "models/base/torch_status.h"
@@ -26,6 +27,17 @@ inline ConformanceResult NotCompared(absl::string_view id, absl::string_view nam
   result.detail = absl::StrCat(detail, ": ", message.substr(0, message.find('\n')));
   result.was_compared = false;
   return result;
+}
+
+// Adds what was found in models with the plug-in; one broken promise M1 where none could be made.
+inline void AddOfModels(absl::string_view name,
+                        const absl::StatusOr<std::vector<ConformanceResult>>& found,
+                        std::vector<ConformanceResult>* results) {
+  if (found.ok()) {
+    results->insert(results->end(), found->begin(), found->end());
+  } else {
+    results->push_back(NotCompared("M1", name, "a model with it", found.status()));
+  }
 }
 
 namespace internal {
