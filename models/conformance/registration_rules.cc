@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "lra/config.h"
 #include "lra/status_macros.h"
+#include "lra/task_files.h"
 #include "models/attention_facts.h"
 #include "models/conformance/try_promise.h"
 #include "models/interface/options.h"
@@ -59,10 +60,12 @@ ConformanceResult CheckWords(absl::string_view name, const Traits& traits) {
 
 ConformanceResult CheckDropout(absl::string_view name, const Traits& traits) {
   std::vector<std::string> wrong;
-  for (const std::string& protocol : ConfigNames("protocols")) {
+  const absl::StatusOr<std::vector<std::string>> protocols = NamesForTask("protocols", kRuledTask);
+  if (!protocols.ok()) return NotCompared("C", name, "protocols", protocols.status());
+  for (const std::string& protocol : *protocols) {
     ConfigBuilder builder(kRuledTask);
-    if (!builder.AddProtocol(protocol).ok()) continue;  // it is about other tasks
-    const absl::Status added = builder.AddAttention(name);
+    absl::Status added = builder.AddProtocol(protocol);
+    if (added.ok()) added = builder.AddAttention(name);
     if (!added.ok()) return NotCompared("C", name, protocol, added);
     if (traits.supports_weight_dropout || builder.config().attention().dropout() == 0) continue;
     wrong.push_back(absl::StrCat("protocol ", protocol,

@@ -13,7 +13,8 @@ namespace lra::internal {
 ConformanceResult CheckWords(absl::string_view name, const Traits& traits);
 
 // C: with what configs/attentions/<name>.textproto says, no protocol drops weights of an attention
-// that has none to drop. Its runs would be refused. `traits` are those of its file's options.
+// that has none to drop. Its runs would be refused. Protocols without rules for ListOps are passed
+// over; one that cannot be read breaks the promise. `traits` are those of its file's options.
 ConformanceResult CheckDropout(absl::string_view name, const Traits& traits);
 
 // Both of a registered attention: S with these options, C with those of its file.

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "lra/config_folder_test_util.h"
 #include "models/interface/options.h"
 
 namespace lra {
@@ -62,6 +63,20 @@ TEST(CheckDropoutTest, WhatAProtocolDropsMustBeThere) {
   const ConformanceResult unknown = internal::CheckDropout("nobody", traits);
   EXPECT_FALSE(unknown.passed);
   EXPECT_THAT(unknown.detail, HasSubstr("unknown attention \"nobody\""));
+}
+
+using CheckDropoutOfFolderTest = ConfigFolderTest;
+
+TEST_F(CheckDropoutOfFolderTest, AProtocolThatCannotBeReadIsNotPassedOver) {
+  Write("attentions/mine", R"(attention { name: "mine" })");
+  Write("protocols/good", R"(name: "good" version: 1 task { key: "listops" value {} })");
+  Write("protocols/other", R"(
+    name: "other" version: 1 base { attention { dropout: 0.5 } } task { key: "mine" value {} })");
+  EXPECT_TRUE(internal::CheckDropout("mine", CompleteTraits()).passed);
+  Write("protocols/broken", "no_such_field: 1");
+  const ConformanceResult result = internal::CheckDropout("mine", CompleteTraits());
+  EXPECT_FALSE(result.passed || result.was_compared);
+  EXPECT_THAT(result.detail, HasSubstr("broken.textproto"));
 }
 
 std::vector<std::string> IdsOf(const absl::StatusOr<std::vector<ConformanceResult>>& results) {
