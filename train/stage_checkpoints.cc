@@ -21,13 +21,9 @@ double SecondsSince(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-std::optional<double> EarlierJoules(const Efficiency& earlier) {
-  if (earlier.has_joules()) return earlier.joules();
-  return earlier.wall_seconds() > 0 ? std::nullopt : std::optional<double>(0);
-}
-
-std::optional<double> EarlierCpuSeconds(const Efficiency& earlier) {
-  if (earlier.has_cpu_seconds()) return earlier.cpu_seconds();
+// What was spent before this process began; empty where that was not counted.
+std::optional<double> Earlier(const Efficiency& earlier, bool was_counted, double amount) {
+  if (was_counted) return amount;
   return earlier.wall_seconds() > 0 ? std::nullopt : std::optional<double>(0);
 }
 
@@ -43,8 +39,11 @@ StageCheckpoints::StageCheckpoints(const RuntimeConfig& runtime, const Stage& st
     : runtime_(runtime),
       stage_(stage),
       earlier_seconds_(stage.state->efficiency().wall_seconds()),
-      earlier_joules_(EarlierJoules(stage.state->efficiency())),
-      earlier_cpu_seconds_(EarlierCpuSeconds(stage.state->efficiency())) {}
+      earlier_joules_(Earlier(stage.state->efficiency(), stage.state->efficiency().has_joules(),
+                              stage.state->efficiency().joules())),
+      earlier_cpu_seconds_(Earlier(stage.state->efficiency(),
+                                   stage.state->efficiency().has_cpu_seconds(),
+                                   stage.state->efficiency().cpu_seconds())) {}
 
 bool StageCheckpoints::TakeDue() {
   const int requests = SaveRequests();
@@ -63,7 +62,7 @@ void StageCheckpoints::AddEfficiency() {
       efficiency.runs_at_once() > 1 ? std::nullopt : energy_.Joules();
   efficiency.clear_joules();
   if (joules && earlier_joules_) efficiency.set_joules(*earlier_joules_ + *joules);
-  // Nor does this process know what others used that train the run with it.
+  // What other processes of a shared run use is not known here.
   const bool is_alone = efficiency.runs_at_once() <= 1 && efficiency.processes() <= 1;
   efficiency.clear_cpu_seconds();
   if (is_alone && earlier_cpu_seconds_)
