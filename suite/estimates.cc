@@ -89,8 +89,9 @@ class Measuring {
   }
 
   // Parts of a suite may measure the same cell for the same folder at once: what each of them
-  // writes is in a folder of its own, which goes with the measurement. (On several machines whose
-  // file system has no locks between them, one of over a minute may be taken for a dead one.)
+  // writes is in a folder of its own, which goes with the measurement. Where file locks do not
+  // reach other machines, a part there may take a measurement of more than a minute for the
+  // leftovers of a killed process, and remove it.
   absl::Status Measure(const SuiteCell& cell, int worker) {
     const std::string name = CellName(cell);
     LRA_ASSIGN_OR_RETURN(const StagingDirectory own,
