@@ -140,8 +140,9 @@ absl::Status SubmitMissing(const Preparation& preparation, const std::string& ou
   LRA_ASSIGN_OR_RETURN(Submissions submissions, Submissions::Read(folder));
   LRA_ASSIGN_OR_RETURN(const ItemStates items, submissions.Items());
   LRA_ASSIGN_OR_RETURN(const std::vector<std::string> missing, preparation.Missing(items));
-  ItemStates parts = items;
-  parts.erase(kJoin);
+  std::vector<ItemState> parts;
+  for (const auto& [name, state] : items)
+    if (name != kJoin) parts.push_back(state);
   std::vector<SlurmJob> jobs = Submissions::QueuedJobs(parts);
   const auto join = items.find(kJoin);
   const bool is_join_queued = join != items.end() && join->second.is_queued;

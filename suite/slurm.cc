@@ -76,9 +76,9 @@ absl::Status AddQueueOf(const std::string& cluster, const std::vector<std::strin
 
 }  // namespace
 
-std::string DescribeJob(const SlurmJob& job) {
-  return absl::StrCat("Slurm job ", job.number,
-                      job.cluster.empty() ? "" : absl::StrCat(" of cluster ", job.cluster));
+std::string DescribeJob(absl::string_view number, absl::string_view cluster) {
+  return absl::StrCat("Slurm job ", number,
+                      cluster.empty() ? "" : absl::StrCat(" of cluster ", cluster));
 }
 
 std::vector<std::string> NumbersOf(const std::vector<SlurmJob>& jobs) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "suite/job_array.h"
 
 namespace lra {
@@ -18,8 +19,8 @@ struct SlurmJob {
   std::string cluster;  // that sbatch named as one of several; empty = its own
 };
 
-// "Slurm job 12", "Slurm job 12 of cluster far"
-std::string DescribeJob(const SlurmJob& job);
+// "Slurm job 12", "Slurm job 12_3 of cluster far": a job by its number, or an element of one.
+std::string DescribeJob(absl::string_view number, absl::string_view cluster);
 
 // In their order.
 std::vector<std::string> NumbersOf(const std::vector<SlurmJob>& jobs);

@@ -67,13 +67,16 @@ class BySlurm : public Executor {
     LRA_ASSIGN_OR_RETURN(const auto lock, Submissions::Lock(SlurmFolder(out_)));
     LRA_RETURN_IF_ERROR(ReadQueue());
     LRA_ASSIGN_OR_RETURN(const std::vector<JobArray> arrays, Arrays(planned));
-    std::vector<SlurmJob> jobs = Submissions::QueuedJobs(items_);
+    std::vector<ItemState> states;
+    for (const auto& [cell, state] : items_) states.push_back(state);
+    std::vector<SlurmJob> jobs = Submissions::QueuedJobs(states);
     for (JobArray array : arrays) {
       if (slurm_.cluster.at_most > 0) array.after = NumbersOf(jobs);
       const absl::StatusOr<SlurmJob> job = submissions_->Submit(array, slurm_.cluster);
       LRA_RETURN_IF_ERROR(job.status());
       jobs.push_back(*job);
-      if (!options_.is_quiet) std::cerr << DescribeJob(*job) << ": " << Describe(array) << "\n";
+      if (!options_.is_quiet)
+        std::cerr << DescribeJob(job->number, job->cluster) << ": " << Describe(array) << "\n";
     }
     return absl::OkStatus();
   }
@@ -245,9 +248,9 @@ absl::Status AddSlurmStates(const std::string& out, const std::vector<SuiteCell>
 }
 
 std::string QueueText(const std::vector<CellStatus>& statuses) {
-  ItemStates items;
+  std::vector<ItemState> items;
   for (const CellStatus& status : statuses)
-    if (status.slurm) items[DescribeItem(*status.slurm)] = *status.slurm;
+    if (status.slurm) items.push_back(*status.slurm);
   const std::vector<SlurmJob> jobs = Submissions::QueuedJobs(items);
   if (jobs.empty()) return "";
   return absl::StrCat("to cancel what is queued (running ones save): ", CancelCommand(jobs), "\n");

@@ -56,7 +56,7 @@ ItemState EndedItem(const SlurmSubmission& submission, int index, const History&
 }  // namespace
 
 std::string DescribeItem(const ItemState& item) {
-  const std::string job = DescribeJob({item.element, item.cluster});
+  const std::string job = DescribeJob(item.element, item.cluster);
   if (item.is_queued) {
     const bool waits = item.state == "PENDING" && !item.reason.empty();
     return absl::StrCat(job, " ", absl::AsciiStrToLower(item.state),
@@ -124,9 +124,9 @@ absl::StatusOr<ItemStates> Submissions::Items() const {
   return items;
 }
 
-std::vector<SlurmJob> Submissions::QueuedJobs(const ItemStates& items) {
+std::vector<SlurmJob> Submissions::QueuedJobs(const std::vector<ItemState>& items) {
   std::set<std::pair<std::string, std::string>> numbers;  // by cluster
-  for (const auto& [name, item] : items) {
+  for (const ItemState& item : items) {
     if (item.is_queued)
       numbers.emplace(item.cluster, item.element.substr(0, item.element.find('_')));
   }

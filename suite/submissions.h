@@ -53,8 +53,8 @@ class Submissions {
   bool empty() const { return all_.empty(); }
   // The errors of AskQueue.
   absl::StatusOr<ItemStates> Items() const;
-  // Jobs in the queue, for scancel; of what Items() gave.
-  static std::vector<SlurmJob> QueuedJobs(const ItemStates& items);
+  // Jobs in the queue, for scancel; of states that Items() gave.
+  static std::vector<SlurmJob> QueuedJobs(const std::vector<ItemState>& items);
 
   // Names the array, writes record and script, and submits it. Nothing is left where sbatch
   // refuses. array->folder is this folder. The errors of SubmitScript.
