@@ -17,7 +17,6 @@
 #include "lra/config_check.h"
 #include "lra/option_facts.h"
 #include "lra/reflection.h"
-#include "lra/status_macros.h"
 #include "lra/suggest.h"
 #include "lra/task_files.h"
 
@@ -67,20 +66,22 @@ struct PluginWords {
   Words tasks, attentions, blocks;  // assignments of options
 };
 
-absl::StatusOr<PluginWords> AllOptions(absl::string_view attention_path,
-                                       absl::string_view block_path) {
+PluginWords AllOptions(absl::string_view attention_path, absl::string_view block_path) {
   PluginWords words;
   for (const std::string& name : TasksInOrder()) {
-    LRA_ASSIGN_OR_RETURN(const TaskFile file, LoadTaskFile(name));
-    Append(OptionsOf(file.options(), ""), &words.tasks);
+    const absl::StatusOr<TaskFile> file = LoadTaskFile(name);
+    if (!file.ok()) continue;  // `lra list` says why
+    Append(OptionsOf(file->options(), ""), &words.tasks);
   }
   for (const std::string& name : ConfigNames("attentions")) {
-    LRA_ASSIGN_OR_RETURN(const AttentionFile file, LoadAttentionFile(name));
-    Append(OptionsOf(file.attention().options(), attention_path), &words.attentions);
+    const absl::StatusOr<AttentionFile> file = LoadAttentionFile(name);
+    if (!file.ok()) continue;
+    Append(OptionsOf(file->attention().options(), attention_path), &words.attentions);
   }
   for (const std::string& name : ConfigNames("blocks")) {
-    LRA_ASSIGN_OR_RETURN(const BlockFile file, LoadBlockFile(name));
-    Append(OptionsOf(file.block().options(), block_path), &words.blocks);
+    const absl::StatusOr<BlockFile> file = LoadBlockFile(name);
+    if (!file.ok()) continue;
+    Append(OptionsOf(file->block().options(), block_path), &words.blocks);
   }
   return words;
 }
@@ -107,11 +108,11 @@ void AddNames(ValueWords* words) {
   Append(suites, &names);
 }
 
-absl::StatusOr<ValueWords> KnownWords() {
+ValueWords KnownWords() {
   ValueWords words;
   AddNames(&words);
-  LRA_ASSIGN_OR_RETURN(const PluginWords nested, AllOptions("attention.options", "block.options"));
-  LRA_ASSIGN_OR_RETURN(const PluginWords plain, AllOptions("", ""));
+  const PluginWords nested = AllOptions("attention.options", "block.options");
+  const PluginWords plain = AllOptions("", "");
   Words& fields = words[kFieldValue] = Assignments(SettableFields(ExperimentConfig::descriptor()));
   Append(nested.attentions, &fields);
   Append(nested.blocks, &fields);
@@ -124,7 +125,7 @@ absl::StatusOr<ValueWords> KnownWords() {
 }
 
 absl::Status PrintScript(const std::string& shell, const CommandFacts& program) {
-  LRA_ASSIGN_OR_RETURN(const ValueWords words, KnownWords());
+  const ValueWords words = KnownWords();
   if (shell == "bash") {
     std::cout << BashCompletion(program, words);
   } else if (shell == "zsh") {

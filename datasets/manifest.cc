@@ -226,7 +226,8 @@ std::string HowToMake(absl::string_view task, absl::string_view directory) {
                         "lra data list says what there is and how to make it");
   }
   if (file->data_only())
-    return absl::StrCat("the data of task ", task, " is made by the program that wrote it");
+    return absl::StrCat("the data of task ", task,
+                        " is made by the program that wrote it, or by lra data import");
   return absl::StrCat("make one with: lra data prepare ", task,
                       file->is_imported() ? " --raw PATH" : "", " --out ", directory);
 }

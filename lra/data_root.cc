@@ -26,7 +26,9 @@ std::vector<std::string> DataOnlyTasks() {
   if (error) return tasks;
   for (const std::filesystem::directory_entry& entry : folder) {
     std::string name = entry.path().filename().string();
-    if (FileExists(DataOnlyTaskPath(name))) tasks.push_back(std::move(name));
+    // No task has a dot in its name: such a folder is being filled, or a killed process left it.
+    if (name.find('.') == std::string::npos && FileExists(DataOnlyTaskPath(name)))
+      tasks.push_back(std::move(name));
   }
   std::sort(tasks.begin(), tasks.end());
   return tasks;

@@ -1,9 +1,11 @@
 #include "tasks/text_import.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -28,6 +30,7 @@ namespace {
 // More classes are taken for a wrong column: always above the first number, and above the second
 // where most labels stand once or twice.
 constexpr size_t kMostTextClasses = 10'000, kManyTextClasses = 100;
+constexpr size_t kMostLabelBytes = 1000;
 constexpr size_t kClassesNoted = 5;
 // With so many texts, a tenth of them is one.
 constexpr int64_t kFewestToCut = 10;
@@ -66,6 +69,12 @@ struct TextSurvey {
 };
 
 absl::Status CheckNewLabel(const TextRow& row, size_t labels) {
+  if (row.label.size() > kMostLabelBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(row.where, ": the label ", QuotedName(row.label, kExcerptOfBytes), " has ",
+                     row.label.size(), " bytes, at most ", kMostLabelBytes,
+                     " are taken: does --label name ", "the labels?"));
+  }
   if (HasReplacement(row.label)) {
     return absl::DataLossError(absl::StrCat(row.where, ": the label is ", Excerpt(row.label),
                                             ", which is not UTF-8; write the file as UTF-8"));
@@ -289,6 +298,19 @@ absl::Status WriteTextRules(absl::string_view directory, int64_t read_tokens, Te
   return WriteFileAtomically(JoinPath(directory, kDataOnlyTaskFile), DataOnlyRulesText(rules));
 }
 
+// A folder of DataRoot() that holds rules is the task of the folder's name.
+absl::Status CheckOut(const std::string& directory, const std::string& task) {
+  std::error_code error;
+  std::filesystem::path path = std::filesystem::absolute(directory, error).lexically_normal();
+  if (path.filename().empty()) path = path.parent_path();
+  if (path.filename() == task ||
+      !std::filesystem::equivalent(path.parent_path(), DataRoot(), error))
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--out ", directory, " lies in ", DataRoot(), ", where a folder with rules is ",
+                   "the task of its name; call it ", task, ", or choose a folder elsewhere"));
+}
+
 absl::StatusOr<StagingDirectory> StageTexts(const std::string& directory) {
   absl::StatusOr<StagingDirectory> staging = StagingDirectory::Create(directory);
   if (!absl::IsAlreadyExists(staging.status())) return staging;
@@ -309,6 +331,7 @@ absl::StatusOr<TextImport> ImportTexts(const TextImportOptions& options) {
       options.max_length_tokens > 0 ? options.max_length_tokens : kUsualTextTokens;
   TextImport result;
   result.directory = options.out.empty() ? DefaultDataDirectory(options.task) : options.out;
+  LRA_RETURN_IF_ERROR(CheckOut(result.directory, options.task));
   LRA_ASSIGN_OR_RETURN(StagingDirectory staging, StageTexts(result.directory));
   Progress progress(
       {.label = absl::StrCat("read ", options.task), .unit = "examples", .quiet = options.quiet});

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -33,7 +34,7 @@ constexpr size_t kTableBlockBytes = size_t{1} << 16;
 constexpr size_t kColumnsNamed = 20;
 constexpr absl::string_view kOneObject =
     "one object a line is expected, as in {\"text\": \"well done\", \"label\": \"good\"}; "
-    "`jq -c .[]` makes lines of an array";
+    "`jq -c '.[]'` makes lines of an array";
 
 absl::Status BadRow(absl::string_view where, absl::string_view what) {
   return absl::DataLossError(absl::StrCat(where, ": ", what));
@@ -224,7 +225,8 @@ class JsonRows : public TextRows {
 
   absl::StatusOr<std::optional<TextRow>> RowOf(absl::string_view line) const {
     if (line.size() > kMaxFieldBytes) {
-      return BadRow(Where(), absl::StrCat("the line is longer than ", kMaxFieldBytes, " bytes"));
+      return BadRow(Where(), absl::StrCat("the line is longer than ", kMaxFieldBytes, " bytes; ",
+                                          kOneObject));
     }
     nlohmann::json object;
     LRA_RETURN_IF_ERROR(Parse(line, &object));
@@ -278,9 +280,11 @@ class JsonRows : public TextRows {
 
   absl::Status WrongKind(absl::string_view what, const std::string& name,
                          const nlohmann::json& value, absl::string_view expected) const {
-    return BadRow(Where(),
-                  absl::StrCat(what, " in field ", ShownField(name), " is the ", value.type_name(),
-                               " ", Excerpt(JsonText(value, -1)), "; ", expected, " is expected"));
+    // Lists and objects are not shown: their text is made by recursion, as deep as the file says.
+    const std::string shown =
+        value.is_structured() ? "" : absl::StrCat(" ", Excerpt(JsonText(value, -1)));
+    return BadRow(Where(), absl::StrCat(what, " in field ", ShownField(name), " is the ",
+                                        value.type_name(), shown, "; ", expected, " is expected"));
   }
 
   const std::string path_;
@@ -313,7 +317,8 @@ class FolderRows : public TextRows {
                       "is no text of a class; a folder has one sub-folder for each class, named "
                       "as the class is, and there one file for each text");
       }
-      row.label = parts[0];
+      // The source escapes what is not printed, and quotes.
+      if (!absl::CUnescape(parts[0], &row.label)) row.label = parts[0];
       absl::StatusOr<std::string> text = ReadWholeEntry(source_.get(), *entry, kMaxFieldBytes);
       LRA_RETURN_IF_ERROR(Annotate(text.status(), path_));
       row.text = *std::move(text);

@@ -41,8 +41,8 @@ class TextRows {
 };
 
 // Opens what the name of a file says: .csv or .tsv (tasks/csv_reader.h, but the last line may lack
-// its end), .jsonl, .ndjson or .json, where labels that are numbers, true or false are taken as
-// they are written, or a folder, where names that begin with a dot are passed over. NotFound for a
+// its end), .jsonl, .ndjson or .json, where labels may be numbers, true or false (1.50 is "1.5",
+// and 1.0 is not 1), or a folder, where names that begin with a dot are passed over. NotFound for a
 // missing path, InvalidArgument for another name and for columns that a table does not have.
 absl::StatusOr<std::unique_ptr<TextRows>> OpenTextRows(const std::string& path,
                                                        const TextFields& fields);

@@ -172,8 +172,11 @@ TEST_F(TextRowsTest, NamesFileLineAndFieldOfObjects) {
   EXPECT_THAT(Refusal("a.jsonl", "{\"text\": 3, \"label\": \"x\"}"),
               HasSubstr("the text in field \"text\" is the number \"3\"; a string is expected"));
   EXPECT_THAT(Refusal("a.jsonl", "{\"text\": \"a\", \"label\": [1]}"),
-              HasSubstr("the label in field \"label\" is the array \"[1]\"; a string, a number, "
+              HasSubstr("the label in field \"label\" is the array; a string, a number, "
                         "true or false is expected"));
+  const std::string open(100'000, '['), closed(open.size(), ']');
+  EXPECT_THAT(Refusal("a.jsonl", absl::StrCat("{\"text\": \"a\", \"label\": ", open, closed, "}")),
+              HasSubstr("is the array; a string"));
   EXPECT_THAT(Refusal("a.jsonl", "{\"text\": \"\", \"label\": 1}"),
               HasSubstr("a.jsonl: line 1: the text in field \"text\" is empty"));
   EXPECT_THAT(Refusal("a.jsonl", "{\"text\": \"\xff\", \"label\": 1}"),
