@@ -2,8 +2,8 @@
 # Keeps the records of suites, and makes their pages and figures. The page of a designed experiment, a suite with factors or pairs, is what
 # `lra ablate` says (docs/ablations); that of any other is its table (docs/tables), below the words that stand there already. A record's folder
 # may hold, beside what is kept of the suite, words.md, which an ablation's page ends with, locality.json, what `lra ablate --locality` said while
-# the checkpoints were there, locality.txt, what `lra locality` said, and paired, rows "A - B" that a table's page compares seed by seed: for suites whose runs of one seed share the
-# order of the data.
+# the checkpoints were there, locality.txt, what `lra locality` said, published, the table in print that stands beside it where `lra papers` names
+# none, and paired, rows "A - B" that a table's page compares seed by seed: for suites whose runs of one seed share the order of the data.
 #
 # usage: benchmarks/kept_suites.sh keep FOLDER   copy what tables need of a finished suite into a folder of docs/records/, named as
 #                                                FOLDER's last part is; baselines are in FOLDER/baselines (`baselines`). Of a suite
@@ -54,7 +54,7 @@ keep() {
     done
   done
   [ ! -d "$from/plan" ] || cp -r "$from/plan" "$to.new" # what was predicted (benchmarks/planned_hours.py)
-  for file in words.md paired locality.{json,txt}; do [ ! -f "$to/$file" ] || cp "$to/$file" "$to.new"; done
+  for file in words.md paired published locality.{json,txt}; do [ ! -f "$to/$file" ] || cp "$to/$file" "$to.new"; done
   if is_finished "$from"; then
     cp "$from/suite.textproto" "$to.new"
     ! is_ablation "$from" || keep_locality "$from" "$to.new"
@@ -136,7 +136,7 @@ curves() {
 table_page() {
   sed '/<!-- results begin -->/q' "docs/tables/$1.md"
   local printed
-  printed=$(printed_beside table "$1") # without any, the benchmark's own numbers stand beside ours
+  printed=$(cat "docs/records/$1/published" 2>/dev/null || printed_beside table "$1") # without any, the benchmark's own numbers stand beside ours
   # shellcheck disable=SC2086
   "$lra" table "docs/records/$1" --published ${printed:-cosformer2022 lra2020} --cost --format md
   [ ! -f "docs/records/$1/paired" ] || paired "$1"
