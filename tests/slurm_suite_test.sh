@@ -82,10 +82,18 @@ for pattern in " train .*--out $work/far/" " run $work/far/suite.textproto" "$wo
   kill -9 "$process" && killed=$((killed + 1))
 done
 [ "$killed" = 3 ] || fail "only $killed workers were killed"
-# A job of a higher partition takes the whole node; Slurm queues the elements again.
-victim " train .*--out $work/far/" >/dev/null
-sbatch --quiet --partition=urgent --cpus-per-task=4 --output=/dev/null --wrap='sleep 3'
-for _ in $(seq 100); do ! grep -qs 'DUE TO PREEMPTION' far/slurm/*.log || break; sleep 0.1; done
+# A job of a higher partition takes the whole node; Slurm queues the elements again. One of them is stopped until then: it would
+# otherwise end at just that time, now and then, and with it the reason to take anything from anybody.
+was_preempted() { grep -qs 'DUE TO PREEMPTION' far/slurm/*.log; }
+preempt() {
+  local process=$1
+  kill -STOP "$process" 2>/dev/null || return 1
+  sbatch --quiet --partition=urgent --cpus-per-task=4 --output=/dev/null --wrap='sleep 3'
+  for _ in $(seq 100); do ! was_preempted || break; sleep 0.1; done
+  kill -CONT "$process" 2>/dev/null || true # Slurm lets go on what it ends
+  was_preempted
+}
+while [ -n "$(squeue --noheader)" ]; do ! preempt "$(victim " train .*--out $work/far/")" || break; done
 # What Slurm does near a time limit: the run saves, and its element is queued again. One that ends just then does not count.
 was_near=0
 near_limit() {
