@@ -76,10 +76,15 @@ victim() {
 killed=0
 for pattern in " train .*--out $work/far/" " run $work/far/suite.textproto" "$work/cluster/spool/job.*/slurm_script"; do
   while [ "$(finished)" -lt $((2 + 4 * killed)) ] && [ -n "$(squeue --noheader)" ]; do hurry; sleep 0.2; done
-  process=$(victim "$pattern")
-  [ -n "$process" ] || { fail "nothing matches $pattern"; continue; }
-  echo "kill -9 of $process ($(tr '\0' ' ' <"/proc/$process/cmdline" 2>/dev/null | cut -c1-80)...) after $(finished) runs"
-  kill -9 "$process" && killed=$((killed + 1))
+  # One that ends just then is not counted: another is looked for.
+  while process=$(victim "$pattern") && [ -n "$process" ]; do
+    command=$(tr '\0' ' ' <"/proc/$process/cmdline" 2>/dev/null | cut -c1-80) || true
+    kill -9 "$process" 2>/dev/null || continue
+    echo "kill -9 of $process ($command...) after $(finished) runs"
+    killed=$((killed + 1))
+    break
+  done
+  [ -n "$process" ] || fail "nothing matches $pattern"
 done
 [ "$killed" = 3 ] || fail "only $killed workers were killed"
 # A job of a higher partition takes the whole node; Slurm queues the elements again. One of them is stopped until then: it would
