@@ -1,0 +1,68 @@
+// no_mixing: each token keeps its own value, o_i = v_i. The control of what an attention brings:
+// stem, filters, positions, layers and pooling are there, and queries and keys with their
+// parameters, but nothing reads these.
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/eye.h>
+#include <ATen/ops/matmul.h>
+
+#include "models/attention/no_mixing.pb.h"
+#include "models/interface/attention.h"
+#include "models/interface/options.h"
+#include "models/kernels/select_kept.h"
+
+namespace lra {
+namespace {
+
+Traits MakeTraits() {
+  Traits traits;
+  traits.label = "No mixing";
+  traits.summary = "each token keeps its own value: the control of what an attention brings";
+  traits.source = "o_i = v_i";
+  traits.is_row_stochastic = true;
+  traits.is_permutation_invariant = false;
+  traits.causality = Causality::kOptional;
+  traits.supports_streaming = true;
+  traits.time_order = "N D";
+  traits.memory_order = "N D";
+  return traits;
+}
+
+class NoMixing : public Attention {
+ public:
+  const Traits& traits() const override { return traits_; }
+
+  at::Tensor Attend(const AttentionInput& input) const override {
+    return SelectKept(input.v, input.keep, KeptLayout::kAsGiven);
+  }
+
+  at::Tensor Oracle(const AttentionInput& input) const override {
+    at::Tensor weights = at::eye(input.v.size(2), input.v.options());
+    at::Tensor v = input.v;
+    if (input.keep.defined()) {
+      const at::Tensor hidden = input.keep.logical_not();  // [B, N]
+      weights = weights.masked_fill(hidden.view({-1, 1, 1, v.size(2)}), 0);
+      v = v.masked_fill(hidden.view({-1, 1, v.size(2), 1}), 0);
+    }
+    return at::matmul(weights, v);
+  }
+
+  AttentionState InitState(int64_t, const at::TensorOptions&) const override { return {}; }
+
+  at::Tensor Extend(const AttentionInput& piece, AttentionState* state) const override {
+    state->tokens += piece.v.size(2);
+    return Attend(piece);
+  }
+
+ private:
+  const Traits traits_ = MakeTraits();
+};
+
+absl::StatusOr<std::unique_ptr<Attention>> MakeNoMixing(const NoMixingOptions&,
+                                                        const AttentionContext&) {
+  return std::make_unique<NoMixing>();
+}
+
+LRA_REGISTER_ATTENTION("no_mixing", NoMixingOptions, MakeNoMixing);
+
+}  // namespace
+}  // namespace lra
