@@ -223,6 +223,7 @@ protocols/strong@1 image 5eab15a8dcfc
 protocols/strong@1 listops 984a36bbffad
 protocols/strong@1 listops/fnet cee4a6ee30dd
 protocols/strong@1 listops/longformer cee4a6ee30dd
+protocols/strong@1 listops/no_mixing cee4a6ee30dd
 protocols/strong@1 listops/none cee4a6ee30dd
 protocols/strong@1 listops/s4d cee4a6ee30dd
 protocols/strong@1 pathfinder256 994d7a8f32aa
@@ -232,15 +233,18 @@ protocols/strong@1 pathx abe57358deff
 protocols/strong@1 retrieval 19c35ddfdb27
 protocols/strong@1 retrieval/fnet cee4a6ee30dd
 protocols/strong@1 retrieval/longformer cee4a6ee30dd
+protocols/strong@1 retrieval/no_mixing cee4a6ee30dd
 protocols/strong@1 retrieval/none cee4a6ee30dd
 protocols/strong@1 retrieval/s4d cee4a6ee30dd
 protocols/strong@1 review_halves/fnet cee4a6ee30dd
 protocols/strong@1 review_halves/longformer cee4a6ee30dd
+protocols/strong@1 review_halves/no_mixing cee4a6ee30dd
 protocols/strong@1 review_halves/none cee4a6ee30dd
 protocols/strong@1 review_halves/s4d cee4a6ee30dd
 protocols/strong@1 text a34d117b5e40
 protocols/strong@1 text/fnet cee4a6ee30dd
 protocols/strong@1 text/longformer cee4a6ee30dd
+protocols/strong@1 text/no_mixing cee4a6ee30dd
 protocols/strong@1 text/none cee4a6ee30dd
 protocols/strong@1 text/s4d cee4a6ee30dd
 protocols/strong@2 */none ef4ca5319057
@@ -249,6 +253,7 @@ protocols/strong@2 image 7b596378c297
 protocols/strong@2 listops a3b0373ee6eb
 protocols/strong@2 listops/fnet cee4a6ee30dd
 protocols/strong@2 listops/longformer cee4a6ee30dd
+protocols/strong@2 listops/no_mixing cee4a6ee30dd
 protocols/strong@2 listops/none cee4a6ee30dd
 protocols/strong@2 listops/s4d cee4a6ee30dd
 protocols/strong@2 pathfinder256 f310125468f5
@@ -258,15 +263,18 @@ protocols/strong@2 pathx f39ea5b1d116
 protocols/strong@2 retrieval 902f3435b7f1
 protocols/strong@2 retrieval/fnet cee4a6ee30dd
 protocols/strong@2 retrieval/longformer cee4a6ee30dd
+protocols/strong@2 retrieval/no_mixing cee4a6ee30dd
 protocols/strong@2 retrieval/none cee4a6ee30dd
 protocols/strong@2 retrieval/s4d cee4a6ee30dd
 protocols/strong@2 review_halves/fnet cee4a6ee30dd
 protocols/strong@2 review_halves/longformer cee4a6ee30dd
+protocols/strong@2 review_halves/no_mixing cee4a6ee30dd
 protocols/strong@2 review_halves/none cee4a6ee30dd
 protocols/strong@2 review_halves/s4d cee4a6ee30dd
 protocols/strong@2 text 6cb8e50127f9
 protocols/strong@2 text/fnet cee4a6ee30dd
 protocols/strong@2 text/longformer cee4a6ee30dd
+protocols/strong@2 text/no_mixing cee4a6ee30dd
 protocols/strong@2 text/none cee4a6ee30dd
 protocols/strong@2 text/s4d cee4a6ee30dd
 )";

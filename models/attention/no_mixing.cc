@@ -20,7 +20,9 @@ Traits MakeTraits() {
   traits.source = "o_i = v_i";
   traits.is_row_stochastic = true;
   traits.is_permutation_invariant = false;
-  traits.causality = Causality::kOptional;
+  traits.rotary_reason = "nothing reads its queries and keys";
+  traits.causality = Causality::kAlways;
+  traits.causal_reason = "a token sees itself alone, whatever comes before it or after";
   traits.supports_streaming = true;
   traits.time_order = "N D";
   traits.memory_order = "N D";
