@@ -1,13 +1,15 @@
-// no_mixing: each token keeps its own value, o_i = v_i. The control of what an attention brings:
-// stem, filters, positions, layers and pooling are there, and queries and keys with their
-// parameters, but nothing reads these.
+// no_mixing: each token keeps its own value, o_i = v_i, which is softmax attention to oneself alone.
+// The control of what an attention brings: stem, filters, positions, layers and pooling are there,
+// and queries and keys with their parameters, but nothing reads these.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/eye.h>
-#include <ATen/ops/matmul.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/where.h>
 
 #include "models/attention/no_mixing.pb.h"
 #include "models/interface/attention.h"
 #include "models/interface/options.h"
+#include "models/kernels/pattern_oracle.h"
 #include "models/kernels/select_kept.h"
 
 namespace lra {
@@ -34,18 +36,16 @@ class NoMixing : public Attention {
   const Traits& traits() const override { return traits_; }
 
   at::Tensor Attend(const AttentionInput& input) const override {
-    return SelectKept(input.v, input.keep, KeptLayout::kAsGiven);
+    // Queries and keys get a gradient, of 0, since what is trained must have one.
+    const at::Tensor always = at::ones({}, input.v.options().dtype(at::kBool));
+    const at::Tensor v = at::where(always, at::where(always, input.v, input.k), input.q);
+    return SelectKept(v, input.keep, KeptLayout::kAsGiven);
   }
 
   at::Tensor Oracle(const AttentionInput& input) const override {
-    at::Tensor weights = at::eye(input.v.size(2), input.v.options());
-    at::Tensor v = input.v;
-    if (input.keep.defined()) {
-      const at::Tensor hidden = input.keep.logical_not();  // [B, N]
-      weights = weights.masked_fill(hidden.view({-1, 1, 1, v.size(2)}), 0);
-      v = v.masked_fill(hidden.view({-1, 1, v.size(2), 1}), 0);
-    }
-    return at::matmul(weights, v);
+    const at::Tensor itself = at::eye(input.v.size(2), input.v.options()).to(at::kBool);
+    return DensePatternAttention(input.q, input.k, input.v, input.keep, itself,
+                                 input.weight_dropout);
   }
 
   AttentionState InitState(int64_t, const at::TensorOptions&) const override { return {}; }
