@@ -1,4 +1,5 @@
 // no_mixing: each token keeps its own value, o_i = v_i, which is softmax attention to oneself alone.
+// Source: NoneAttention of mlpen/Nystromformer at 5689313, in its file LRA/code/attention.py.
 // The control of what an attention brings: stem, filters, positions, layers and pooling are there,
 // and queries and keys with their parameters, but nothing reads these.
 #include <ATen/core/Tensor.h>
@@ -19,7 +20,7 @@ Traits MakeTraits() {
   Traits traits;
   traits.label = "No mixing";
   traits.summary = "each token keeps its own value: the control of what an attention brings";
-  traits.source = "o_i = v_i";
+  traits.source = "mlpen/Nystromformer, LRA/code/attention.py (NoneAttention)";
   traits.is_row_stochastic = true;
   traits.is_permutation_invariant = false;
   traits.rotary_reason = "nothing reads its queries and keys";
