@@ -1,4 +1,4 @@
-// no_mixing: each token keeps its own value, o_i = v_i, which is softmax attention to oneself alone.
+// no_mixing: each token keeps its own value, o_i = v_i: softmax attention to oneself alone.
 // Source: NoneAttention of mlpen/Nystromformer at 5689313, in its file LRA/code/attention.py.
 // The control of what an attention brings: stem, filters, positions, layers and pooling are there,
 // and queries and keys with their parameters, but nothing reads these.
