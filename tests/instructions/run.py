@@ -87,7 +87,7 @@ def main():
     parser.add_argument("program")
     parser.add_argument("attentions", nargs="*")
     parser.add_argument("--write", action="store_true")
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     if shutil.which("valgrind") is None:
         print("run.py: valgrind is missing: apt-get install valgrind")
         return 77
