@@ -507,6 +507,14 @@ class Local(Pattern):
         return (softmax_over(products(q, k), seen) @ kept_rows(v, judged))[:, :, :n]
 
 
+@attention("no_mixing")
+class NoMixing(Attention):
+    """Each token keeps its own value."""
+
+    def attend(self, q, k, v, keep, x):
+        return kept_rows(v, keep)
+
+
 @attention("sparse")
 class Sparse(Pattern):
     """Child et al. 2019, sections 4.2 and 4.3, heads merged. FIXED: the own block of l, and the last c of every block;

@@ -97,6 +97,7 @@ CASES = {
     "rfa-gate": ("rfa", option(features=16, is_gated="true")),
     "rfa-arc-cosine": ("rfa", option(features=16, kernel="ARC_COSINE")),
     "fnet": ("fnet", []),
+    "no_mixing": ("no_mixing", []),
     "s4d": ("s4d", option(state_size=8)),
     "s4d-mixer-legs": ("s4d", ["block.name=mixer"] + option(
         state_size=8, init="LEGS", train_input="true", state_groups=4, step_transform="SOFTPLUS")),
