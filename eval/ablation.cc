@@ -19,8 +19,6 @@ namespace {
 void Conclude(double confidence, AblationEffect* effect) {
   effect->interval = MeanInterval(*effect->estimate, confidence);
   effect->p = TwoSidedP(*effect->estimate, 0);
-  if (effect->plan.kind == EffectKind::kSimple) return;
-  effect->smallest_difference = SmallestDifferenceOf(*effect->estimate, kShownPower, confidence);
 }
 
 // Sets which seeds trained in every cell that the contrast needs.
@@ -109,6 +107,8 @@ void CorrectTogether(double confidence, const std::vector<AblationEffect*>& memb
     members[i]->corrected_p = corrected[i];
     members[i]->family_tests = static_cast<int>(members.size());
     members[i]->is_told_apart = corrected[i] <= 1 - confidence + 1e-12;
+    members[i]->smallest_difference =
+        SmallestDifferenceOf(*members[i]->estimate, kShownPower, OneOfTests(confidence, p.size()));
   }
 }
 

@@ -88,8 +88,8 @@ struct AblationEffect {
   std::optional<double> corrected_p;
   int family_tests = 0;  // over how many tests p was corrected (Holm)
   bool is_told_apart = false;
-  // The smallest difference that would have been told from 0 with kShownPower; unset of simple
-  // effects.
+  // The smallest difference that would have been told from 0 with kShownPower, whatever the other
+  // tests of the family say (OneOfTests()); unset of simple effects.
   std::optional<double> smallest_difference;
 
   bool is_average() const { return task.empty(); }

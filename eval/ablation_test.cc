@@ -10,7 +10,9 @@
 
 #include "absl/strings/str_join.h"
 #include "eval/ablation_text.h"
+#include "eval/compare_methods.h"
 #include "eval/crossed_test_util.h"
+#include "eval/power.h"
 #include "eval/scored_runs_test_util.h"
 #include "eval/trained_runs.h"
 
@@ -90,6 +92,8 @@ TEST(Ablation, TasksAreAveragedComparedAndCorrectedTogether) {
   const AblationEffect& first = EffectOf(result, cosine, "listops");
   EXPECT_EQ(first.family_tests, 2);
   EXPECT_NEAR(*first.corrected_p, 2 * 0.04202962, 1e-8);
+  // What would have been seen would have been so under the correction.
+  EXPECT_EQ(first.smallest_difference, SmallestDifferenceOf(*first.estimate, kShownPower, 0.975));
   EXPECT_NEAR(EffectOf(result, cosine, "text").estimate->mean, -0.02375, 1e-12);
   const AblationEffect& average = EffectOf(result, cosine, "the average of the tasks");
   EXPECT_NEAR(average.estimate->mean, 0, 1e-12);

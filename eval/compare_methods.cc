@@ -113,8 +113,8 @@ void Decide(const CompareRequest& request, std::vector<TaskDifference>* tasks) {
     task.corrected_p = corrected[i];
     task.is_told_apart =
         corrected[i] <= 1 - request.confidence + 1e-12 && !task.difference.differs_on_too_few;
-    task.smallest_difference =
-        SmallestDifferenceOf(task.difference.estimate, kShownPower, request.confidence);
+    task.smallest_difference = SmallestDifferenceOf(
+        task.difference.estimate, kShownPower, OneOfTests(request.confidence, corrected.size()));
     task.margin = MarginOf(request, *task.metric);
     if (task.margin) {
       task.equivalence = TestEquivalence(task.difference.shown_estimate(),

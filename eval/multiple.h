@@ -17,6 +17,12 @@ namespace lra {
 // (Holm, Scandinavian J. of Statistics 6:65, 1979).
 std::vector<double> HolmP(absl::Span<const double> p);
 
+// The confidence at which one test of a family is told apart under Holm whatever the others say:
+// 1 - alpha / tests. tests >= 1.
+inline double OneOfTests(double confidence, size_t tests) {
+  return 1 - (1 - confidence) / static_cast<double>(tests);
+}
+
 // The largest sets of rows without a differing pair, by insert and absorb (Piepho, JCGS 13:456,
 // 2004). Rows are 0 .. count - 1, the best first; the result has, for each row, the numbers of its
 // groups in ascending order, and groups are numbered by their best members. The order of

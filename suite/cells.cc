@@ -144,14 +144,32 @@ absl::Status CheckSearch(const SuiteGroup& group) {
   return absl::OkStatus();
 }
 
-absl::Status CheckGroup(const SuiteGroup& group) {
+// Effects and tables know factors, and levels of one factor, by their names.
+absl::Status CheckName(const std::string& name, const std::string& of,
+                       std::set<std::string>* names) {
+  if (name.empty()) return absl::InvalidArgumentError(absl::StrCat(of, " has no name"));
+  if (names->insert(name).second) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(of, " is named \"", name, "\", as another is"));
+}
+
+absl::Status CheckFactors(const SuiteGroup& group) {
+  std::set<std::string> factors;
   for (const SuiteFactor& factor : group.factor()) {
+    LRA_RETURN_IF_ERROR(CheckName(factor.name(), "a factor", &factors));
+    const std::string what = absl::StrCat("factor \"", factor.name(), "\"");
     if (factor.level_size() < 2) {
-      return absl::InvalidArgumentError(absl::StrCat("factor \"", factor.name(), "\" has ",
-                                                     factor.level_size(),
-                                                     " levels; a comparison needs two"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(what, " has ", factor.level_size(), " levels; a comparison needs two"));
     }
+    std::set<std::string> levels;
+    for (const SuiteLevel& level : factor.level())
+      LRA_RETURN_IF_ERROR(CheckName(level.name(), absl::StrCat("a level of ", what), &levels));
   }
+  return absl::OkStatus();
+}
+
+absl::Status CheckGroup(const SuiteGroup& group) {
+  LRA_RETURN_IF_ERROR(CheckFactors(group));
   for (const SuiteTask& of : group.for_task()) {
     if (!Holds(group.task(), of.task())) {
       return absl::InvalidArgumentError(

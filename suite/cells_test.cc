@@ -215,6 +215,28 @@ TEST(ExpandSuite, RefusesANameThatNoPageShows) {
               HasSubstr("cell \"mine\": names are for the two cells of a pair"));
 }
 
+TEST(ExpandSuite, RefusesFactorsAndLevelsThatNamesDoNotTellApart) {
+  const auto refusal = [](const std::vector<std::vector<std::string>>& factors) {
+    SuiteFile suite;
+    SuiteGroup* const group = AddGroup(&suite);
+    group->add_task("listops");
+    group->add_attention("relu");
+    for (const std::vector<std::string>& names : factors) {
+      SuiteFactor* const factor = group->add_factor();
+      factor->set_name(names[0]);
+      for (size_t l = 1; l < names.size(); ++l) factor->add_level()->set_name(names[l]);
+    }
+    return std::string(ExpandSuite(suite).status().message());
+  };
+  EXPECT_THAT(refusal({{"positions", "none", "none"}}),
+              HasSubstr("a level of factor \"positions\" is named \"none\", as another is"));
+  EXPECT_THAT(refusal({{"positions", "none", ""}}),
+              HasSubstr("a level of factor \"positions\" has no name"));
+  EXPECT_THAT(refusal({{"heads", "1", "2"}, {"heads", "3", "4"}}),
+              HasSubstr("a factor is named \"heads\", as another is"));
+  EXPECT_THAT(refusal({{"", "1", "2"}}), HasSubstr("a factor has no name"));
+}
+
 TEST(ExpandSuite, RefusesWhatIsNoPair) {
   const auto refusal = [](const std::function<void(SuitePair*)>& spoil) {
     SuiteFile suite = Paired();
