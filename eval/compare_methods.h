@@ -67,7 +67,7 @@ struct TaskDifference : ComparedColumn {
   RowDifference difference;
   double corrected_p = 1;  // Holm, over the columns compared
   bool is_told_apart = false;
-  // Seen with a probability of kShownPower, whatever other columns say; nullopt if no difference is.
+  // Seen with a probability of kShownPower, whatever other columns say; nullopt if none is.
   std::optional<double> smallest_difference;
   std::optional<double> margin;  // of the equivalence, in the metric's unit
   std::optional<Equivalence> equivalence;
