@@ -207,6 +207,27 @@ protocols/nystrom@3 listops 62387f1f7195
 protocols/nystrom@3 pathfinder32 2ec5219fe758
 protocols/nystrom@3 retrieval 90ff97306cd4
 protocols/nystrom@3 text 893697a23c5e
+protocols/nystrom@4 */cosformer 43f38229c514
+protocols/nystrom@4 */cottention 43f38229c514
+protocols/nystrom@4 */factorized 43f38229c514
+protocols/nystrom@4 */fnet 43f38229c514
+protocols/nystrom@4 */identity 43f38229c514
+protocols/nystrom@4 */leaky_relu 43f38229c514
+protocols/nystrom@4 */linear 43f38229c514
+protocols/nystrom@4 */linformer f714400c7e3a
+protocols/nystrom@4 */nystromformer 232f228b2a48
+protocols/nystrom@4 */performer 875ff98f17bb
+protocols/nystrom@4 */reformer 9857208c3274
+protocols/nystrom@4 */relu 43f38229c514
+protocols/nystrom@4 */rfa 43f38229c514
+protocols/nystrom@4 */s4d 43f38229c514
+protocols/nystrom@4 */sinkhorn 43f38229c514
+protocols/nystrom@4 db5042a2c5a1
+protocols/nystrom@4 image b8145a7e80e4
+protocols/nystrom@4 listops 7620d531a374
+protocols/nystrom@4 pathfinder32 2ec5219fe758
+protocols/nystrom@4 retrieval 90ff97306cd4
+protocols/nystrom@4 text 893697a23c5e
 protocols/s4@4 */s4d aed85c8910c4
 protocols/s4@4 5e6d46c3e73b
 protocols/s4@4 image 2373017a25f1
