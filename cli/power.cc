@@ -94,6 +94,9 @@ void AddPowerCommand(CLI::App* app, CommandContext* context) {
             {.shows_default = true});
   AddOption(command, "--confidence", &request.confidence, "Confidence of the comparison",
             {.shows_default = true});
+  AddOption(command, "--tests", &request.tests,
+            "Comparisons over which p will be corrected (Holm), this one among them",
+            {.shows_default = true});
   AddRunsOfRows(command, &flags->compare.runs);
   AddOption(command, "--task", &flags->compare.task, "The rows' task, where they have several",
             {.value = kTaskValue});

@@ -12,7 +12,6 @@
 #include "eval/leaderboard_internal.h"
 #include "eval/learned.h"
 #include "eval/multiple.h"
-#include "eval/sequences.h"
 
 namespace lra::internal {
 namespace {
@@ -190,11 +189,10 @@ RowRuns RowOf(const std::vector<const Entry*>& runs, const ColumnRuns& column) {
   return row;
 }
 
-bool TellsTraining(const Metric& metric) { return metric.name() != kSequenceAccuracy; }
-
 bool HasTrained(const Entry& run, const ColumnRuns& column) {
   if (run.has_failed() || run.result == nullptr) return false;
-  if (run.record().kind() == RunRecord::BASELINE || !TellsTraining(column.metric())) return true;
+  if (run.record().kind() == RunRecord::BASELINE || !column.metric().traits().tells_training)
+    return true;
   const std::vector<RowRuns> majority = BaselinesOf(column, WhichBaselines::kMajority);
   return majority.empty() || RunIsAbove(RowOf({&run}, column), 0, majority.front()).value_or(true);
 }

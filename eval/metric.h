@@ -54,6 +54,8 @@ struct MetricTraits {
   // The count that a proportion is of.
   std::string whole = kTargets;
   std::string scorer = kCategorical;
+  // Whether a run that is no better than the majority class by this metric has learned nothing.
+  bool tells_training = true;
   // That Value() reads.
   std::vector<std::string> sums;
 };

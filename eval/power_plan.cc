@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "eval/metric.h"
+#include "eval/multiple.h"
 #include "lra/json_text.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
@@ -56,6 +57,7 @@ absl::Status CheckRequest(const PowerRequest& r) {
     return OutOfRange("--power", r.power_percent, "above 0 and below 100 percent");
   if (!(r.confidence > 0 && r.confidence < 1))
     return OutOfRange("--confidence", r.confidence, "above 0 and below 1");
+  if (r.tests < 1) return OutOfRange("--tests", r.tests, "at least 1");
   return absl::OkStatus();
 }
 
@@ -89,7 +91,8 @@ std::string Or(const std::optional<int64_t>& number, const char* none) {
 absl::StatusOr<PowerPlan> PlanPower(const PowerRequest& request) {
   LRA_RETURN_IF_ERROR(CheckRequest(request));
   PowerPlan plan{request, DesignOf(request)};
-  const double power = request.power_percent / 100, confidence = request.confidence;
+  const double power = request.power_percent / 100;
+  const double confidence = OneOfTests(request.confidence, request.tests);
   Design without_end = plan.design;
   without_end.seeds = std::numeric_limits<double>::infinity();
   plan.floor = SmallestDifference(without_end, power, confidence);
@@ -113,6 +116,8 @@ std::string WritePowerPlan(const PowerPlan& plan) {
       FormatCount(plan.design.examples), Amount(r, std::sqrt(c.seeds)),
       ScaleOf(r) * std::sqrt(c.examples), ScaleOf(r) * std::sqrt(c.rest),
       r.like ? "from the record" : "assumed");
+  if (r.tests > 1)
+    absl::StrAppend(&text, "Corrected as one of ", FormatCount(r.tests), " tests (Holm).\n");
   if (plan.power) {
     absl::StrAppendFormat(&text, "%d seeds a row tell %s from 0 with %.1f %%.\n", *r.seeds,
                           GivenAmount(r), 100 * *plan.power);
@@ -147,6 +152,7 @@ std::string WritePowerPlanJson(const PowerPlan& plan) {
                                        {"unit", UnitOf(plan.request)},
                                        {"power_percent", plan.request.power_percent},
                                        {"confidence", plan.request.confidence},
+                                       {"tests", plan.request.tests},
                                        {"variance_seeds", c.seeds},
                                        {"variance_examples", c.examples},
                                        {"variance_rest", c.rest},

@@ -50,6 +50,21 @@ TEST(PowerPlanTest, OneOfSeedsAndDifferenceIsEnough) {
               HasSubstr("Seeds a row that see 1 point with 80 %: no number; the examples are too"));
 }
 
+// Ten comparisons at 95 % are told apart as one at 99.5 % is.
+TEST(PowerPlanTest, OneOfSeveralTestsNeedsMore) {
+  PowerRequest family = Golden(), single = Golden();
+  family.tests = 10;
+  single.confidence = 0.995;
+  const auto corrected = PlanPower(family), strict = PlanPower(single), plain = PlanPower(Golden());
+  ASSERT_TRUE(corrected.ok()) << corrected.status();
+  EXPECT_DOUBLE_EQ(corrected->power.value(), strict->power.value());
+  EXPECT_EQ(corrected->seeds_needed, strict->seeds_needed);
+  EXPECT_GT(corrected->smallest_difference.value(), plain->smallest_difference.value());
+  EXPECT_THAT(WritePowerPlan(*corrected), HasSubstr("Corrected as one of 10 tests (Holm).\n"));
+  EXPECT_THAT(WritePowerPlan(*plain), ::testing::Not(HasSubstr("Corrected")));
+  EXPECT_EQ(nlohmann::json::parse(WritePowerPlanJson(*corrected))["tests"], 10);
+}
+
 // Differences of a metric on record are in its own unit, whatever their size.
 TEST(PowerPlanTest, OtherMetricsKeepTheirUnit) {
   PowerRequest request = Golden();
@@ -85,6 +100,7 @@ TEST(PowerPlanTest, ErrorsNameFlagValueAndCure) {
   EXPECT_THAT(refusal([](PowerRequest* r) { r->seeds = 1; }),
               HasSubstr("--seeds 1: must be at le"));
   EXPECT_THAT(refusal([](PowerRequest* r) { r->power_percent = 100; }), HasSubstr("--power 100"));
+  EXPECT_THAT(refusal([](PowerRequest* r) { r->tests = 0; }), HasSubstr("--tests 0: must be at"));
   EXPECT_THAT(refusal([](PowerRequest* r) { r->difference = 0; }), HasSubstr("--difference 0"));
   EXPECT_THAT(refusal([](PowerRequest* r) {
                 r->seeds.reset();

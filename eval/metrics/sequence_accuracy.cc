@@ -11,7 +11,9 @@ absl::StatusOr<std::unique_ptr<Metric>> MakeSequenceAccuracy() {
                    .title = "Examples whose tokens were all guessed rightly, in percent,",
                    .unit = "%",
                    .scale = 100,
-                   .decimals = 2},
+                   .decimals = 2,
+                   // Most tokens of every sequence may be right, and no sequence.
+                   .tells_training = false},
       kExactSequences, kSequences);
 }
 
