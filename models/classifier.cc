@@ -190,8 +190,9 @@ class EncoderClassifier : public Classifier {
   // [B, E]; `visit` may be null.
   at::Tensor Pool(const Sequences& texts, const DropoutRun& run,
                   const ActivationVisitor* visit) const {
-    const Encoder::Encoded encoded =
-        visit == nullptr ? encoder_->Forward(texts, run) : encoder_->Visit(texts, run, *visit);
+    const Encoder::Encoded encoded = visit == nullptr
+                                         ? encoder_->Forward(texts, run, pooling_->ReadsFirstOnly())
+                                         : encoder_->Visit(texts, run, *visit);
     const at::Tensor pooled = pooling_->Forward(encoded.x, encoded.real, run.statistics);
     if (visit != nullptr) (*visit)("pooled", pooled);
     return pooled;

@@ -68,6 +68,49 @@ TEST(EncoderOptionsTest, TheyChangeTheModelAndLearn) {
   }
 }
 
+// --- poolings that read the first token alone ---
+
+// Whoever looks inside gets all rows, and the logits that come of them.
+at::Tensor LogitsOfAllRows(const Classifier& model, const HostBatch& batch,
+                           const ForwardContext& context) {
+  at::Tensor logits;
+  model.VisitActivations(batch, context, [&](absl::string_view name, const at::Tensor& x) {
+    if (name == "logits") logits = x;
+  });
+  return logits;
+}
+
+std::vector<at::Tensor> GradientsOf(const Classifier& model, const at::Tensor& logits) {
+  logits.square().sum().backward();
+  std::vector<at::Tensor> gradients;
+  for (const Parameter& p : model.parameters().parameters()) {
+    gradients.push_back(p.value.grad().clone());
+    at::Tensor(p.value).mutable_grad() = at::Tensor();
+  }
+  return gradients;
+}
+
+TEST(FirstTokenTest, TheOtherRowsOfTheLastLayerAreNotNeeded) {
+  const ForwardContext training = {.training = true, .step = 3};
+  for (const char* attention : {"transformer", "linear", "reformer"}) {
+    for (const auto pooling : {ModelConfig::CLS, ModelConfig::FIRST}) {
+      for (const auto norm : {ModelConfig::LAYER, ModelConfig::BATCH}) {
+        ExperimentConfig config = SmallConfig(attention);
+        config.mutable_model()->set_pooling(pooling);
+        config.mutable_model()->set_norm(norm);
+        config.mutable_model()->set_dropout(0.2f);
+        const auto model = Make(config);
+        const at::Tensor all = LogitsOfAllRows(*model, Batch(kFirst), training);
+        const at::Tensor first = model->Forward(Batch(kFirst), training);
+        EXPECT_TRUE(at::allclose(first, all, 1e-4, 1e-5)) << attention;
+        const auto expected = GradientsOf(*model, all), found = GradientsOf(*model, first);
+        for (size_t i = 0; i < expected.size(); ++i)
+          EXPECT_TRUE(at::allclose(found[i], expected[i], 1e-3, 1e-4)) << attention << " " << i;
+      }
+    }
+  }
+}
+
 // --- local filters ---
 
 // What the last layer gives at each token of one text.

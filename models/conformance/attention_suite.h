@@ -104,6 +104,7 @@ class AttentionSuite {
   // attention_suite_exact.cc
   void CompareWithOracle(const AttentionCase& c, const std::string& detail);
   void ForwardAndGradients(bool causal);
+  void FirstQueryAlone();
   void CrossAndNoise();
   void ParameterGradients();
   double NumericDifference(at::Tensor* input, const at::Tensor& gradient, const AttentionCase& c);

@@ -46,6 +46,19 @@ void AttentionSuite::ForwardAndGradients(bool causal) {
   CompareWithOracle(scattered, "N = 41, a random third masked");
 }
 
+// What a layer asks of which the first row alone is read.
+void AttentionSuite::FirstQueryAlone() {
+  AttentionCase c(306, 2, 2, 19, 19, 4);
+  c.MaskRandomly(307);
+  c.input.keep.select(1, 0).fill_(true);
+  if (traits().supports_weight_dropout) c.input.weight_dropout = NoiseKey(0.25);
+  if (traits().supports_inner_dropout) c.input.inner_dropout = {NoiseKey(0.25), NoiseKey(0.25)};
+  const at::Tensor among_others = Attend(c).narrow(2, 0, 1);
+  c.input.q = c.input.q.narrow(2, 0, 1);
+  Add("T1", RelativeDifference(Attend(c), among_others, 1.0), kForward,
+      "the first query alone and among the others");
+}
+
 void AttentionSuite::CrossAndNoise() {
   for (const bool causal : {false, true}) {
     if (!traits().supports_cross || (causal && !has_both())) continue;
@@ -55,6 +68,7 @@ void AttentionSuite::CrossAndNoise() {
     CompareWithOracle(wide, "7 queries, 30 keys");
     CompareWithOracle(tall, "30 queries, 7 keys");
   }
+  if (traits().supports_cross && traits().distance_slopes.empty()) FirstQueryAlone();
   AttentionCase c(305, 2, 2, 21, 21, 4);
   c.MaskFromLengths({21, 9});
   c.input.is_training = true;

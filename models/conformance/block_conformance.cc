@@ -1,6 +1,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/linspace.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros_like.h>
@@ -114,6 +115,11 @@ void BlockCase::Drop(double probability, double weight_probability, uint32_t ste
   input.run.is_training = true;
 }
 
+void BlockCase::ReadFirstOnly() {
+  input.reads_first_only = true;
+  upstream = at::constant_pad_nd(upstream.narrow(1, 0, 1), {0, 0, 0, upstream.size(1) - 1});
+}
+
 BlockCase BlockCase::Example(int64_t b, int64_t tokens) const {
   BlockCase one = *this;
   const auto pick = [&](const at::Tensor& t) {
@@ -147,7 +153,7 @@ BlockOutcome RunForm(const BlockInstance& instance, Compute compute, BlockInput 
   for (const Parameter& p : instance.parameters.parameters())
     at::Tensor(p.value).mutable_grad() = at::Tensor();
   const at::Tensor output = (instance.block.get()->*compute)(input);
-  output.backward(upstream.to(output.device()));
+  output.backward(upstream.narrow(1, 0, output.size(1)).to(output.device()));
   BlockOutcome outcome = {output.detach().cpu(), input.x.grad().cpu(), {}};
   for (const Parameter& p : instance.parameters.parameters()) {
     outcome.parameters.push_back(

@@ -35,6 +35,8 @@ struct BlockCase {
   // Makes about a third of the tokens padding, never the first.
   void PadRandomly(uint32_t stream);
   void Drop(double probability, double weight_probability, uint32_t step = 9);
+  // Nothing reads any row but the first.
+  void ReadFirstOnly();
   // Example b alone, its first `tokens`.
   BlockCase Example(int64_t b, int64_t tokens) const;
   at::Tensor Real(const at::Tensor& rows) const;  // padded rows become 0
@@ -105,6 +107,8 @@ class BlockSuite {
 
   // block_suite_exact.cc
   void CompareWithOracle(const Variant& variant, const BlockCase& c, const std::string& detail);
+  // Adds T1 and T2 of the first row, where nothing else is read.
+  void CompareFirstRow(const Variant& variant, BlockCase c, const std::string& what);
   void ForwardAndGradients(const Variant& variant);
   void OtherModels();
   void PositionsInside();

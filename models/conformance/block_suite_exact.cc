@@ -14,6 +14,12 @@
 
 namespace lra::internal {
 
+namespace {
+
+at::Tensor FirstRow(const BlockOutcome& outcome) { return outcome.output.narrow(1, 0, 1); }
+
+}  // namespace
+
 void BlockSuite::CompareWithOracle(const Variant& variant, const BlockCase& c,
                                    const std::string& detail) {
   const BlockOutcome fast = RunFast(variant, c), oracle = RunOracle(variant, c);
@@ -21,6 +27,16 @@ void BlockSuite::CompareWithOracle(const Variant& variant, const BlockCase& c,
                                         variant.is_causal ? ", causal" : "");
   Add("T1", RelativeDifference(c.Real(fast.output), c.Real(oracle.output), 1.0), kForward, what);
   Add("T2", OutcomeDifference(fast, oracle, c), kGradient, what);
+  CompareFirstRow(variant, c, what);
+}
+
+void BlockSuite::CompareFirstRow(const Variant& variant, BlockCase c, const std::string& what) {
+  c.ReadFirstOnly();
+  const BlockOutcome fast = RunFast(variant, c), oracle = RunOracle(variant, c);
+  const std::string first = what + ", the first row alone";
+  Add("T1", RelativeDifference(FirstRow(fast), FirstRow(oracle), 1.0), kForward, first);
+  Add("T2", OutcomeDifference({oracle.output, fast.dx, fast.parameters}, oracle, c), kGradient,
+      first);
 }
 
 void BlockSuite::ForwardAndGradients(const Variant& variant) {

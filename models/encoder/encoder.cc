@@ -137,9 +137,14 @@ Encoder::Encoded Encoder::Start(const Sequences& texts, const DropoutRun& run) c
   return encoded;
 }
 
-Encoder::Encoded Encoder::Forward(const Sequences& texts, const DropoutRun& run) const {
+Encoder::Encoded Encoder::Forward(const Sequences& texts, const DropoutRun& run,
+                                  bool reads_first_only) const {
   Encoded encoded = Start(texts, run);
-  for (const auto& block : blocks_) encoded.x = block->Forward({encoded.x, encoded.real, run});
+  for (const auto& block : blocks_) {
+    const bool is_last = block == blocks_.back();
+    encoded.x =
+        block->Forward({encoded.x, encoded.real, run, nullptr, reads_first_only && is_last});
+  }
   return encoded;
 }
 

@@ -60,7 +60,9 @@ class Encoder {
     at::Tensor x;     // [B, N, E]
     at::Tensor real;  // [B, N] bool; undefined: all
   };
-  Encoded Forward(const Sequences& texts, const DropoutRun& run) const;
+  // Where the first row of x alone is read, the last block may leave out the others: [B, 1, E].
+  Encoded Forward(const Sequences& texts, const DropoutRun& run,
+                  bool reads_first_only = false) const;
   Encoded Visit(const Sequences& texts, const DropoutRun& run,
                 const ActivationVisitor& visit) const;
   // In evaluation; nothing to see in blocks without the configured attention. `visit` is called

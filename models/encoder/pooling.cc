@@ -70,6 +70,11 @@ Pooling::Pooling(const ModelConfig& config, ParameterStore* parameters) : kind_(
   pooled_norm_.emplace(batch, "encoder.pooled_norm", parameters);
 }
 
+bool Pooling::ReadsFirstOnly() const {
+  const bool is_first = kind_ == ModelConfig::CLS || kind_ == ModelConfig::FIRST;
+  return is_first && (!norm_.has_value() || norm_->is_layer_norm());
+}
+
 at::Tensor Pooling::Forward(const at::Tensor& x, const at::Tensor& real,
                             BatchStatistics statistics) const {
   const at::Tensor pooled = Pool(x, real, statistics);

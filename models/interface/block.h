@@ -99,6 +99,8 @@ struct BlockInput {
                     // an attention makes of it. Masks select, never multiply.
   DropoutRun run;
   const PartVisitor* visit = nullptr;  // may be null
+  // What follows reads the first row alone: Forward() may return that one, [B, 1, E].
+  bool reads_first_only = false;
 };
 
 // What a streaming block remembers of the tokens so far.
@@ -112,8 +114,8 @@ class Block {
  public:
   virtual ~Block() = default;
   virtual const BlockTraits& traits() const = 0;
-  // [B, N, E]. Rows of padded tokens are unspecified but finite for finite inputs; a NaN in one
-  // reaches no other row, nor its gradient.
+  // [B, N, E], or the first row where reads_first_only. Rows of padded tokens are unspecified but
+  // finite for finite inputs; a NaN in one reaches no other row, nor its gradient.
   virtual at::Tensor Forward(const BlockInput& input) const = 0;
   // The same function from its definition: dense, in the type of x whatever the type of the
   // parameters, differentiated by autograd. `visit` is not called.

@@ -26,8 +26,15 @@ AttentionBlock::AttentionBlock(const BlockContext& context, AttentionPart part,
                                const BlockTraits& traits)
     : index_(context.index), part_(std::move(part)), traits_(WithThoseOfAttention(part_, traits)) {}
 
+// Norms over the batch take their statistics from all rows.
 at::Tensor AttentionBlock::Forward(const BlockInput& input) const {
-  return Finish(part_.Attend(input), input);
+  BlockInput own = input;
+  own.reads_first_only = input.reads_first_only && part_.norm().is_layer_norm();
+  const at::Tensor attended = part_.Attend(own);
+  if (!own.reads_first_only) return Finish(attended, own);
+  own.x = own.x.narrow(1, 0, 1);
+  if (own.real.defined()) own.real = own.real.narrow(1, 0, 1);
+  return Finish(attended, own);
 }
 
 BlockState AttentionBlock::InitState(int64_t batch, const at::TensorOptions& options) const {

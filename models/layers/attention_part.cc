@@ -235,13 +235,22 @@ bool AttentionPart::SpreadsPaddedQueries(const BlockInput& input) const {
   return mask_ == ModelConfig::OUTER && input.real.defined() && HasProjections();
 }
 
+// A causal mask, and slopes by distance, take the last query for the last token.
+bool AttentionPart::CanAskOne(const BlockInput& input) const {
+  const Traits& traits = attention_->traits();
+  return traits.supports_cross && !is_causal_ && traits.distance_slopes.empty() &&
+         !SpreadsPaddedQueries(input);
+}
+
 at::Tensor AttentionPart::Attend(const BlockInput& input) const {
-  const AttentionInput attention_input = Input(input);
+  AttentionInput attention_input = Input(input);
+  if (input.reads_first_only && CanAskOne(input))
+    attention_input.q = attention_input.q.narrow(2, 0, 1);
   at::Tensor attended = AttendWithoutAutocast(*attention_, attention_input);  // [B, H, N, D]
   if (SpreadsPaddedQueries(input))
     attended = at::where(Rows(input.real), attended, EqualWeights(attention_input));
   if (input.visit != nullptr) (*input.visit)("attention", attended);
-  return attended;
+  return input.reads_first_only ? attended.narrow(2, 0, 1) : attended;
 }
 
 at::Tensor AttentionPart::Oracle(const BlockInput& input) const {

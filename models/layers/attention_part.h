@@ -35,7 +35,8 @@ class AttentionPart {
   //            (Projections::kNone) treat it as KEYS;
   //   NO_MASK  the attention has no keep.
   AttentionInput Input(const BlockInput& input) const;
-  // [B, H, N, D], in the type of x; `visit` sees it as "attention".
+  // [B, H, N, D], in the type of x; `visit` sees it as "attention". [B, H, 1, D], the first query's,
+  // where reads_first_only.
   at::Tensor Attend(const BlockInput& input) const;
   // [B, N, E] behind the output projection, from the definition.
   at::Tensor Oracle(const BlockInput& input) const;
@@ -63,6 +64,8 @@ class AttentionPart {
   void AddProjections(const BlockContext& context);
   bool HasProjections() const { return attention_->traits().projections != Projections::kNone; }
   bool SpreadsPaddedQueries(const BlockInput& input) const;
+  // Whether the method can be asked the first query alone, and answers as among the others.
+  bool CanAskOne(const BlockInput& input) const;
   // `window` is that of a stream's filters; null: the input is the whole sequence.
   Qkv Project(const BlockInput& input, at::Tensor* window) const;
   // The rows that the filter takes for zeros are those that the attention leaves out.
