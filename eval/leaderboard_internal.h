@@ -119,9 +119,6 @@ void FillAverages(const std::vector<ColumnRuns>& columns, const LeaderboardOptio
 std::vector<TableComparison> CompareColumns(const std::vector<ColumnRuns>& columns,
                                             const LeaderboardOptions& options,
                                             std::vector<OpenRow>* rows);
-// Whether a score by the metric says of a run that it trained. A run may have learned much and get
-// no sequence right as a whole, as guessing does.
-bool TellsTraining(const Metric& metric);
 // Whether a run trained: it did not fail, and it is above the majority class on the same examples.
 // Baselines did; so did every scored run where there is no majority class to compare with, or where
 // it cannot be compared, and by a metric that does not tell.

@@ -257,7 +257,7 @@ std::string DescribeChance(const ColumnRuns& column) {
 
 // Why scores at guessing are no failures here; empty where they are.
 std::string DescribeUnjudged(const ColumnRuns& column) {
-  if (TellsTraining(column.metric()) || column.first_scored() == nullptr) return "";
+  if (column.metric().traits().tells_training || column.first_scored() == nullptr) return "";
   return absl::StrCat(column.task, ": ", column.metric().name(),
                       " does not tell which runs trained, since one may learn much and get no "
                       "sequence right as a whole; so every scored run counts as trained.");
@@ -330,7 +330,7 @@ std::string WhyUnjudged(const ColumnRuns& column) {
     return "";
   return absl::StrCat(
       "no ", MereGuessOf(first.spec()), " is on record (`lra baseline ", column.task, "`)",
-      TellsTraining(column.metric()) ? ", so every scored run counts as trained" : "");
+      column.metric().traits().tells_training ? ", so every scored run counts as trained" : "");
 }
 
 std::string DescribeBuilds(const ColumnRuns& column) {

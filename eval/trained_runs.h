@@ -25,7 +25,7 @@ struct TrainedRun {
   // Null of a run that diverged, and where scores of examples are not on record.
   std::shared_ptr<const ExampleValues> scores;
   // It counts as trained in leaderboards: it did not diverge and is above the majority class on the
-  // same examples, where that is among the records and the metric tells (TellsTraining there).
+  // same examples, where that is among the records and the metric tells (MetricTraits).
   bool has_trained = false;
   bool has_diverged = false;
   // Why it counts as trained without being judged (WhyUnjudged in eval/leaderboard_internal.h).
