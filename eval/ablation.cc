@@ -31,7 +31,28 @@ void SortSeeds(const AblationTask& task, AblationEffect* effect) {
   }
 }
 
-AblationEffect EffectOn(const AblationTask& task, const PlannedEffect& plan, double confidence) {
+// Whether cells that differ in the change alone had the same score of every example, wherever one
+// of these seeds was trained.
+bool ScoresAlike(const AblationTask& task, const AblationFactors& factors,
+                 const PlannedEffect& plan, const std::vector<uint32_t>& seeds) {
+  if (plan.kind == EffectKind::kInteraction) return false;
+  const LevelChange& change = plan.changes.front();
+  int step = 1;  // from a level of the factor to its next, among the cells
+  for (size_t f = change.factor + 1; f < factors.size(); ++f)
+    step *= static_cast<int>(factors[f].levels.size());
+  for (const auto& [cell, weight] : plan.weights) {
+    if (weight > 0) continue;  // it is the other of a pair
+    for (size_t s = 0; s < task.seeds.size(); ++s) {
+      if (std::find(seeds.begin(), seeds.end(), task.seeds[s]) != seeds.end() &&
+          task.runs[cell][s] != task.runs[cell + change.level * step][s])
+        return false;
+    }
+  }
+  return true;
+}
+
+AblationEffect EffectOn(const AblationTask& task, const AblationFactors& factors,
+                        const PlannedEffect& plan, double confidence) {
   AblationEffect effect;
   effect.plan = plan;
   effect.task = task.task;
@@ -41,6 +62,7 @@ AblationEffect EffectOn(const AblationTask& task, const PlannedEffect& plan, dou
   std::vector<WeightedCell> cells;
   for (const auto& [cell, weight] : plan.weights) cells.push_back({weight, task.runs[cell]});
   effect.estimate = ContrastOf(cells, task.block_examples).estimate;
+  effect.scores_alike = ScoresAlike(task, factors, plan, effect.seeds);
   Conclude(confidence, &effect);
   return effect;
 }
@@ -52,7 +74,7 @@ std::vector<std::vector<AblationEffect>> EffectsOnTasks(const Ablation& ablation
   for (const PlannedEffect& plan : PlanEffects(ablation.factors)) {
     std::vector<AblationEffect>& of_plan = effects.emplace_back();
     for (const AblationTask& task : ablation.tasks)
-      of_plan.push_back(EffectOn(task, plan, confidence));
+      of_plan.push_back(EffectOn(task, ablation.factors, plan, confidence));
   }
   return effects;
 }
@@ -72,6 +94,8 @@ std::optional<AblationEffect> AverageOf(const std::vector<AblationEffect>& tasks
   average.plan = tasks.front().plan;
   average.metric = &MetricOfAll(metrics);
   average.estimate = AverageEstimate(parts);
+  average.scores_alike = std::all_of(tasks.begin(), tasks.end(),
+                                     [](const AblationEffect& task) { return task.scores_alike; });
   Conclude(confidence, &average);
   return average;
 }
@@ -120,9 +144,18 @@ void CorrectFamilies(double confidence, std::vector<AblationEffect>* effects) {
   for (const auto& [family, members] : families) CorrectTogether(confidence, members);
 }
 
-bool IsMainOfPair(const Ablation& ablation, const AblationEffect& effect) {
-  return ablation.pair_factor >= 0 &&
-         FamilyOf(effect) == Family(effect.is_average(), ablation.pair_factor);
+// What is corrected together over all pairs of a suite: averages apart, by metric, and the pairs'
+// own main effects, those of another factor and interactions each by themselves.
+using PairFamily = std::tuple<bool, std::string, std::string>;
+std::optional<PairFamily> PairFamilyOf(const Ablation& ablation, const AblationEffect& effect) {
+  const std::optional<Family> own = FamilyOf(effect);
+  if (ablation.pair_factor < 0 || !own) return std::nullopt;
+  const int factor = std::get<1>(*own);
+  const std::string what = factor < 0 ? "interactions"
+                           : factor == ablation.pair_factor
+                               ? "pairs"
+                               : "factor " + ablation.factors[factor].name;
+  return PairFamily(effect.is_average(), effect.metric->name(), what);
 }
 
 }  // namespace
@@ -154,11 +187,11 @@ AblationResult AnalyseAblation(Ablation ablation, double confidence) {
 }
 
 void CorrectPairs(std::vector<AblationResult>* designs) {
-  std::map<std::pair<bool, std::string>, std::vector<AblationEffect*>> families;
+  std::map<PairFamily, std::vector<AblationEffect*>> families;
   for (AblationResult& design : *designs) {
     for (AblationEffect& effect : design.effects) {
-      if (IsMainOfPair(design.ablation, effect))
-        families[{effect.is_average(), effect.metric->name()}].push_back(&effect);
+      if (const std::optional<PairFamily> family = PairFamilyOf(design.ablation, effect))
+        families[*family].push_back(&effect);
     }
   }
   for (const auto& [family, members] : families)

@@ -26,6 +26,8 @@ struct AblationRun {
   Curve curve;  // empty of a run that diverged
   // Steps without labels before those of the curve.
   int64_t pretrain_steps = 0;
+  // What it is known again by, made of its settings, seed and results (RunsFingerprint()).
+  std::string fingerprint{};
 };
 
 // How local one cell attends: the mean over those of its runs that trained and could be measured.
@@ -88,6 +90,9 @@ struct AblationEffect {
   std::optional<double> corrected_p;
   int family_tests = 0;  // over how many tests p was corrected (Holm)
   bool is_told_apart = false;
+  // With every seed both levels had the same score of every example, in each of the matched cells:
+  // of main and simple effects alone.
+  bool scores_alike = false;
   // The smallest difference that would have been told from 0 with kShownPower, whatever the other
   // tests of the family say (OneOfTests()); unset of simple effects.
   std::optional<double> smallest_difference;
@@ -107,8 +112,10 @@ struct AblationResult {
 // averages. Every task has as many runs as the grid has cells, all of them as many seeds.
 AblationResult AnalyseAblation(Ablation ablation, double confidence);
 
-// Corrects the main effects of all pairs of a suite for each other, those by one metric, averages
-// over tasks apart: whoever tries many pairs finds one. Everything else stays as it was.
+// Corrects the effects of all pairs of a suite for each other, those by one metric, averages over
+// tasks apart: whoever tries many pairs finds one. Families are the pairs' main effects, those of
+// each other factor beside them, by its name, and all of their interactions. Designs without a pair
+// stay as they were.
 void CorrectPairs(std::vector<AblationResult>* designs);
 
 // The score of one cell over the seeds that trained, as a leaderboard has it; nullopt if none did.

@@ -46,8 +46,11 @@ std::string CellsLocalityText(const AblationResult& result, const AblationTask& 
   const TaskLocality& locality = *task.locality;
   const size_t windows = locality.windows.size();
   TextTable table;
-  table.title = absl::StrCat("Locality on ", task.task, ": the first ", locality.examples,
-                             " examples of ", locality.split, ", means over seeds");
+  const bool is_any = locality.examples > 0;
+  table.title = absl::StrCat(
+      "Locality on ", task.task, ": ",
+      is_any ? absl::StrCat("the first ", locality.examples) : std::string("no"), " examples of ",
+      locality.split, is_any ? ", means over seeds" : " were measured");
   for (const AblationFactor& factor : factors) table.header.push_back(factor.name);
   table.header.emplace_back("seeds");
   for (std::string& column : LocalityColumns(locality.windows))

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,12 +46,19 @@ const AblationEffect& MainEffect(const AblationResult& result, int factor,
   return result.effects.front();
 }
 
+const AblationEffect& Interaction(const AblationResult& result) {
+  for (const AblationEffect& effect : result.effects) {
+    if (effect.plan.kind == EffectKind::kInteraction && !effect.is_average()) return effect;
+  }
+  ADD_FAILURE() << "no interaction";
+  return result.effects.front();
+}
+
 // The golden p of one is 0.042, so of two it is 0.084.
 TEST(AblationPairs, ThoseOfOneMetricAreCorrectedTogether) {
   std::vector<AblationResult> designs = {PairDesign(kAccuracy), PairDesign(kAccuracy),
                                          PairDesign(kNats)};
   EXPECT_TRUE(MainEffect(designs[0], 1).is_told_apart);
-  const int positions_tests = MainEffect(designs[0], 0).family_tests;
   CorrectPairs(&designs);
   for (const int d : {0, 1}) {
     const AblationEffect& effect = MainEffect(designs[d], 1);
@@ -59,10 +67,36 @@ TEST(AblationPairs, ThoseOfOneMetricAreCorrectedTogether) {
     EXPECT_NEAR(*effect.corrected_p, 2 * 0.04202962, 1e-8);
     EXPECT_FALSE(effect.is_told_apart);
     EXPECT_THAT(EffectSentence(designs[d], effect), HasSubstr("(p = 0.084 over 2 tests)"));
-    EXPECT_EQ(MainEffect(designs[d], 0).family_tests, positions_tests);
   }
   EXPECT_EQ(MainEffect(designs[2], 1).family_tests, 1);
   EXPECT_TRUE(MainEffect(designs[2], 1).is_told_apart);
+}
+
+// Each pair beside a factor is one more chance of an interaction, and of an effect of the factor.
+TEST(AblationPairs, InteractionsAndOtherFactorsOfPairsAreFamiliesToo) {
+  std::vector<AblationResult> designs = {PairDesign(kAccuracy), PairDesign(kAccuracy),
+                                         PairDesign(kNats)};
+  const double positions_p = MainEffect(designs[0], 0).p;
+  CorrectPairs(&designs);
+  EXPECT_EQ(MainEffect(designs[0], 0).family_tests, 2);
+  EXPECT_NEAR(*MainEffect(designs[0], 0).corrected_p, std::min(1.0, 2 * positions_p), 1e-12);
+  EXPECT_EQ(MainEffect(designs[2], 0).family_tests, 1);
+  for (const int d : {0, 1}) {
+    const AblationEffect& interaction = Interaction(designs[d]);
+    EXPECT_EQ(interaction.family_tests, 2);
+    EXPECT_NEAR(interaction.p, 0.096437539, 5e-10);
+    EXPECT_NEAR(*interaction.corrected_p, 2 * 0.096437539, 1e-9);
+  }
+  EXPECT_EQ(Interaction(designs[2]).family_tests, 1);
+}
+
+TEST(AblationPairs, AnotherFactorOfPairsIsKnownByItsName) {
+  std::vector<AblationResult> designs = {PairDesign(kAccuracy), PairDesign(kAccuracy)};
+  designs[1].ablation.factors[0].name = "length";
+  CorrectPairs(&designs);
+  EXPECT_EQ(MainEffect(designs[0], 0).family_tests, 1);
+  EXPECT_EQ(MainEffect(designs[1], 0).family_tests, 1);
+  EXPECT_EQ(Interaction(designs[1]).family_tests, 2);
 }
 
 TEST(AblationPairs, AveragesOverTasksAreAFamilyOfTheirOwn) {
@@ -80,13 +114,15 @@ TEST(AblationPairs, WhatIsNoPairStaysAsItWas) {
   CorrectPairs(&designs);
   EXPECT_EQ(MainEffect(designs[0], 1).family_tests, 1);
   EXPECT_TRUE(MainEffect(designs[0], 1).is_told_apart);
+  EXPECT_EQ(Interaction(designs[0]).family_tests, 1);
 }
 
 TEST(AblationPairs, TheTextSaysOverWhatIsCorrected) {
   const std::string of_pairs = "Holm: p corrected over all pairs of the suite by this metric";
   AblationReport report = {"mine", "", {PairDesign(kAccuracy)}};
-  EXPECT_THAT(WriteAblation(report),
-              HasSubstr(of_pairs + ", or another factor's main effects, or over all interactions"));
+  EXPECT_THAT(
+      WriteAblation(report),
+      HasSubstr(of_pairs + ", or another factor's main effects in them, or over all interactions"));
   report.designs[0].ablation.pair_factor = -1;
   EXPECT_THAT(WriteAblation(report),
               AllOf(HasSubstr("Holm: p corrected over the factor's main effects, or over all "

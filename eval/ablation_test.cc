@@ -134,9 +134,11 @@ TEST(Ablation, CellsThatAnswerAlikeDoNotDiffer) {
   EXPECT_EQ(effect.estimate->mean, 0);
   EXPECT_EQ(effect.p, 1);
   EXPECT_FALSE(effect.is_told_apart);
-  EXPECT_EQ(EffectSentence(result, effect),
-            "The effect of reweighting cosine instead of none on listops was not told apart from "
-            "0: +0.00 points [-0.18, +0.18] (p = 1).");
+  EXPECT_EQ(
+      EffectSentence(result, effect),
+      "The effect of reweighting cosine instead of none on listops was not told apart from "
+      "0: +0.00 points [-0.18, +0.18] (p = 1). Both gave the same score on every example with "
+      "every seed, as where a setting does not reach the model.");
 }
 
 TEST(Ablation, ASeedThatDidNotTrainIsDroppedWhereItIsNeeded) {
@@ -200,8 +202,8 @@ TEST(AblationText, WordsAreNoStrongerThanTheNumbers) {
               AllOf(HasSubstr("was not told apart from 0: "), HasSubstr("would have been seen")));
   const std::string words = absl::StrJoin(AblationWords(result), " ");
   EXPECT_THAT(words,
-              AllOf(HasSubstr("None of the 1 interactions was told apart from 0, which does not "
-                              "show that there is none."),
+              AllOf(HasSubstr("The one interaction was not told apart from 0, which does not show "
+                              "that there is none."),
                     HasSubstr("These are 3 seeds; 5 or more are advised."),
                     Not(HasSubstr("did not train"))));
 }

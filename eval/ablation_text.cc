@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -12,6 +13,7 @@
 #include "eval/locality_json.h"
 #include "lra/json_text.h"
 #include "lra/progress.h"
+#include "lra/sha256.h"
 #include "lra/text_table.h"
 
 namespace lra {
@@ -72,12 +74,16 @@ std::vector<std::string> EffectRow(const AblationResult& result, const AblationE
   return row;
 }
 
+// A main effect on a task less that on another is an interaction.
+EffectKind ShownKind(const AblationEffect& effect) {
+  return effect.less_task.empty() ? effect.plan.kind : EffectKind::kInteraction;
+}
+
 std::string EffectsTable(const AblationResult& result, EffectKind kind, const char* title) {
   TextTable table{
       title, {"effect", "on", "difference", "p", "Holm", "matches", "seeds", "verdict"}, {}};
   for (const AblationEffect& effect : result.effects) {
-    const EffectKind shown = effect.less_task.empty() ? effect.plan.kind : EffectKind::kInteraction;
-    if (shown == kind) table.rows.push_back(EffectRow(result, effect));
+    if (ShownKind(effect) == kind) table.rows.push_back(EffectRow(result, effect));
   }
   return table.rows.empty() ? "" : absl::StrCat("\n", ToMarkdown(table));
 }
@@ -102,8 +108,9 @@ std::string DesignText(const AblationResult& result) {
 // Over what the p of a main effect are corrected.
 std::string CorrectedOverText(const Ablation& ablation) {
   if (ablation.pair_factor < 0) return "the factor's main effects";
-  return absl::StrCat("all pairs of the suite by this metric",
-                      ablation.factors.size() > 1 ? ", or another factor's main effects" : "");
+  return absl::StrCat(
+      "all pairs of the suite by this metric",
+      ablation.factors.size() > 1 ? ", or another factor's main effects in them" : "");
 }
 
 std::string Legend(const AblationResult& result) {
@@ -117,7 +124,7 @@ std::string Legend(const AblationResult& result) {
 }
 
 Json EffectJson(const AblationResult& result, const AblationEffect& effect) {
-  Json json = {{"kind", EffectKindName(effect.plan.kind)},
+  Json json = {{"kind", EffectKindName(ShownKind(effect))},
                {"effect", EffectText(result.ablation.factors, effect.plan)},
                {"task", effect.task}};
   if (!effect.less_task.empty()) json["less_task"] = effect.less_task;
@@ -135,6 +142,7 @@ Json EffectJson(const AblationResult& result, const AblationEffect& effect) {
                                {"reference", factor.levels[0]}});
   }
   json["verdict"] = VerdictText(effect);
+  if (effect.scores_alike) json["scores_alike"] = true;
   if (!effect.estimate) return json;
   json["difference"] = effect.estimate->mean;
   json["low"] = effect.interval.low;
@@ -214,9 +222,37 @@ std::string CsvValue(const Json& effect, const char* field) {
 
 }  // namespace
 
+std::string RunsFingerprint(const AblationReport& report) {
+  Json designs = Json::array();
+  for (const AblationResult& result : report.designs) {
+    Json design = Json::array();
+    for (const AblationFactor& factor : result.ablation.factors)
+      design.push_back({factor.name, factor.levels});
+    for (const AblationTask& task : result.ablation.tasks) {
+      Json cells = Json::array();
+      for (const std::vector<AblationRun>& runs : task.folders) {
+        Json cell = Json::array();
+        for (const AblationRun& run : runs) {
+          if (run.fingerprint.empty()) return "";
+          cell.push_back(run.fingerprint);
+        }
+        cells.push_back(std::move(cell));
+      }
+      if (cells.empty()) return "";
+      design.push_back({task.task, std::move(cells)});
+    }
+    designs.push_back(std::move(design));
+  }
+  return Sha256Hex(JsonText(designs, -1));
+}
+
 std::string WriteAblation(const AblationReport& report) {
   std::string text = absl::StrCat("# Ablation: ", report.suite, "\n\n");
-  if (!report.description.empty()) absl::StrAppend(&text, report.description, ".\n\n");
+  if (!report.description.empty()) {
+    const bool is_sentence =
+        absl::string_view(".?!").find(report.description.back()) != absl::string_view::npos;
+    absl::StrAppend(&text, report.description, is_sentence ? "" : ".", "\n\n");
+  }
   for (const AblationResult& result : report.designs) {
     if (!result.ablation.title.empty())
       absl::StrAppend(&text, "## ", result.ablation.title, "\n\n");
@@ -295,6 +331,8 @@ std::string WriteAblationJson(const AblationReport& report) {
     json["designs"].push_back(std::move(design));
   }
   if (!report.notes.empty()) json["notes"] = report.notes;
+  if (const std::string runs = RunsFingerprint(report); !runs.empty())
+    json["runs_fingerprint"] = runs;
   return JsonText(json) + "\n";
 }
 

@@ -18,6 +18,10 @@ struct AblationReport {
   std::vector<std::string> notes{};  // how the runs were obtained, as tables say it; may be empty
 };
 
+// A digest of all runs of the designs and of which cell each is, whatever split, metric and
+// confidence. Empty where a run has no fingerprint of its own.
+std::string RunsFingerprint(const AblationReport& report);
+
 // For each design: its cells, what follows in words, and tables of effects, with what is printed of
 // them. Then the notes. Padded Markdown.
 std::string WriteAblation(const AblationReport& report);

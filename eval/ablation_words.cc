@@ -59,6 +59,15 @@ std::string WouldHaveBeenSeen(const AblationEffect& effect) {
                          AmountText(amount, effect.metric->difference_unit()), 100 * kShownPower);
 }
 
+// Where nothing differs at all, it is more likely that a setting did not act than that it acts and
+// never matters; an interval does not tell these from each other.
+std::string AlikeText(const AblationEffect& effect) {
+  return effect.scores_alike
+             ? " Both gave the same score on every example with every seed, as where "
+               "a setting does not reach the model."
+             : "";
+}
+
 std::string SeedsText(const std::vector<uint32_t>& seeds) {
   return seeds.empty()
              ? "no seed"
@@ -85,12 +94,38 @@ bool Changes(const AblationEffect& effect, const LevelChange& change) {
 
 // A mean effect says little where it was shown to depend on something: then the single effects are
 // told behind it.
-bool Depends(const AblationResult& result, const AblationEffect& main) {
+bool DependsOnCells(const AblationResult& result, const AblationEffect& main) {
   const std::vector<const AblationEffect*> interactions = Claims(result, true);
   return std::any_of(interactions.begin(), interactions.end(), [&](const AblationEffect* other) {
     return other->is_told_apart && other->less_task.empty() && other->task == main.task &&
            Changes(*other, main.plan.changes.front());
   });
+}
+
+bool DependsOnTasks(const AblationResult& result, const AblationEffect& main) {
+  const std::vector<const AblationEffect*> interactions = Claims(result, true);
+  return main.is_average() &&
+         std::any_of(interactions.begin(), interactions.end(), [&](const AblationEffect* other) {
+           return other->is_told_apart && !other->less_task.empty() &&
+                  Changes(*other, main.plan.changes.front());
+         });
+}
+
+// The main effect behind an average, on each task; a sentence above says of each whether it was
+// told apart.
+std::string EffectsOnTasksOf(const AblationResult& result, const AblationEffect& average) {
+  std::vector<std::string> parts;
+  for (const AblationEffect* effect : Claims(result, false)) {
+    if (effect->is_average() || !effect->estimate ||
+        !Changes(*effect, average.plan.changes.front()))
+      continue;
+    parts.push_back(
+        absl::StrCat("on ", effect->task, " ",
+                     SignedText(*effect->metric, effect->estimate->mean, effect->interval)));
+  }
+  return absl::StrCat(
+      " It was shown to differ between tasks, so the average stands for none of them; it is ",
+      absl::StrJoin(parts, ", "), ".");
 }
 
 std::string SimpleEffectsOf(const AblationResult& result, const AblationEffect& main) {
@@ -131,11 +166,16 @@ std::string InteractionWords(const AblationResult& result) {
     widest = effect;
   }
   if (tested > told) {
-    sentences.push_back(absl::StrCat(
-        told == 0 ? "None of the " : "None of the other ", tested - told,
-        " interactions was told apart from 0, which does not show that there is none."));
+    const bool is_one = tested - told == 1;
+    const std::string which =
+        is_one ? absl::StrCat("The ", told == 0 ? "one" : "other", " interaction")
+               : absl::StrCat("None of the ", told == 0 ? "" : "other ", tested - told,
+                              " interactions");
+    sentences.push_back(absl::StrCat(which, " was ", is_one ? "not " : "",
+                                     "told apart from 0, which does not show that there is none."));
     if (widest != nullptr) {
-      sentences.back() += absl::StrCat(" In the widest of these,", WouldHaveBeenSeen(*widest));
+      sentences.back() +=
+          absl::StrCat(is_one ? "" : " In the widest of these,", WouldHaveBeenSeen(*widest));
     }
   }
   return absl::StrJoin(sentences, " ");
@@ -201,15 +241,16 @@ std::string EffectSentence(const AblationResult& result, const AblationEffect& e
   if (effect.is_told_apart)
     return absl::StrCat(subject, " is ", amount, " (", TestText(effect), ").");
   return absl::StrCat(subject, " was not told apart from 0: ", amount, " (", TestText(effect), ").",
-                      WouldHaveBeenSeen(effect));
+                      AlikeText(effect), WouldHaveBeenSeen(effect));
 }
 
 std::vector<std::string> AblationWords(const AblationResult& result) {
   std::vector<std::string> sentences;
   for (const AblationEffect* effect : Claims(result, false)) {
     sentences.push_back(EffectSentence(result, *effect));
-    if (effect->estimate && Depends(result, *effect))
-      sentences.back() += SimpleEffectsOf(result, *effect);
+    if (!effect->estimate) continue;
+    if (DependsOnTasks(result, *effect)) sentences.back() += EffectsOnTasksOf(result, *effect);
+    if (DependsOnCells(result, *effect)) sentences.back() += SimpleEffectsOf(result, *effect);
   }
   const std::string interactions = InteractionWords(result);
   if (!interactions.empty()) sentences.push_back(interactions);

@@ -1,0 +1,107 @@
+// Tests of what an ablation says in words, beyond those of single sentences (ablation_test.cc).
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_join.h"
+#include "eval/ablation.h"
+#include "eval/ablation_text.h"
+#include "eval/scored_runs_test_util.h"
+
+namespace lra {
+namespace {
+
+using ::lra::testing::FirstRight;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+// One factor of two levels; each seed has so many more right answers with the second, on a task.
+AblationTask TaskWithEffect(const std::string& name, const std::vector<int>& more) {
+  AblationTask task{name, *FindMetric(kAccuracy), {}, {{}, {}}};
+  for (size_t s = 0; s < more.size(); ++s) {
+    task.seeds.push_back(static_cast<uint32_t>(s));
+    task.runs[0].push_back(FirstRight(1000));
+    task.runs[1].push_back(FirstRight(1000 + more[s]));
+  }
+  return task;
+}
+
+AblationResult Analysed(std::vector<AblationTask> tasks) {
+  Ablation ablation;
+  ablation.split = "test";
+  ablation.factors = {{"positions", {"absolute", "none"}}};
+  ablation.tasks = std::move(tasks);
+  return AnalyseAblation(std::move(ablation), 0.95);
+}
+
+std::string WordsOf(const AblationResult& result) {
+  return absl::StrJoin(AblationWords(result), "\n");
+}
+
+TEST(AblationWords, AnAverageOverTasksThatDifferIsTakenBack) {
+  const std::string words = WordsOf(Analysed(
+      {TaskWithEffect("image", {-20, -22, -18}), TaskWithEffect("text", {300, 303, 297})}));
+  EXPECT_THAT(words, HasSubstr("on text less that on image is +16"));
+  EXPECT_THAT(
+      words,
+      AllOf(HasSubstr(" It was shown to differ between tasks, so the average stands for none of "
+                      "them; it is on image -1.0"),
+            HasSubstr("], on text +15"), HasSubstr("].\n")));
+}
+
+TEST(AblationWords, AnAverageOverTasksThatAreNotShownToDifferStands) {
+  EXPECT_THAT(WordsOf(Analysed({TaskWithEffect("image", {300, 302, 298}),
+                                TaskWithEffect("text", {300, 303, 297})})),
+              Not(HasSubstr("differ between tasks")));
+}
+
+TEST(AblationWords, LevelsThatScoreAlikeAreSaidToDoSo) {
+  const std::string alike = "Both gave the same score on every example with every seed";
+  const AblationResult none = Analysed({TaskWithEffect("image", {0, 0, 0})});
+  EXPECT_TRUE(none.effects.front().scores_alike);
+  EXPECT_THAT(WordsOf(none), HasSubstr(alike));
+  // Equally many right answers, but others.
+  AblationTask others = TaskWithEffect("image", {0, 0, 0});
+  for (ExampleValues& run : others.runs[1]) std::reverse(run.begin(), run.end());
+  const AblationResult same_mean = Analysed({others});
+  EXPECT_EQ(same_mean.effects.front().estimate->mean, 0);
+  EXPECT_FALSE(same_mean.effects.front().scores_alike);
+  EXPECT_THAT(WordsOf(same_mean), Not(HasSubstr(alike)));
+  // One seed in which they differ.
+  EXPECT_THAT(WordsOf(Analysed({TaskWithEffect("image", {0, 0, 1})})), Not(HasSubstr(alike)));
+}
+
+TEST(AblationWords, JsonCallsDifferencesBetweenTasksInteractions) {
+  const AblationReport report = {
+      "mine",
+      "Does it help?",
+      {Analysed({TaskWithEffect("image", {-20, -22, -18}), TaskWithEffect("text", {0, 0, 0})})}};
+  int between = 0;
+  const auto json = nlohmann::json::parse(WriteAblationJson(report));
+  for (const auto& effect : json["designs"][0]["effects"]) {
+    between += effect.contains("less_task") ? 1 : 0;
+    EXPECT_EQ(effect["kind"], effect.contains("less_task") ? "interaction" : "main") << effect;
+    EXPECT_EQ(effect.contains("scores_alike"), effect["task"] == "text" && between == 0) << effect;
+  }
+  EXPECT_EQ(between, 1);
+  EXPECT_THAT(WriteAblation(report), StartsWith("# Ablation: mine\n\nDoes it help?\n\nFactors"));
+}
+
+TEST(AblationWords, LocalityWithoutAnExampleSaysSo) {
+  AblationReport report = {"mine", "", {Analysed({TaskWithEffect("image", {0, 0, 0})})}};
+  TaskLocality& locality = report.designs[0].ablation.tasks[0].locality.emplace();
+  locality.split = "validation";
+  locality.cells.resize(2);
+  EXPECT_THAT(WriteAblation(report),
+              HasSubstr("Locality on image: no examples of validation were measured\n"));
+}
+
+}  // namespace
+}  // namespace lra
