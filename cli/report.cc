@@ -16,7 +16,6 @@
 #include "lra/files.h"
 #include "lra/status_macros.h"
 #include "nlohmann/json.hpp"
-#include "report/ablation_part.h"
 #include "report/figures.h"
 #include "report/shown_names.h"
 #include "suite/cells.h"
@@ -54,11 +53,9 @@ absl::StatusOr<std::vector<std::string>> SuiteProgress(const std::vector<std::st
   return progress;
 }
 
-// What `lra ablate` says of each suite that has no file of it among its runs.
-absl::StatusOr<SuiteEffects> EffectsWithoutFile(const LoadedBoard& loaded) {
-  std::vector<std::string> suites = SuiteFoldersBelow(loaded.folders);
-  std::erase_if(
-      suites, [&loaded](const std::string& suite) { return HasAblations(suite, loaded.folders); });
+// What `lra ablate` says of each suite.
+absl::StatusOr<SuiteEffects> EffectsOf(const std::vector<std::string>& suites,
+                                       const LoadedBoard& loaded) {
   const LeaderboardOptions& options = loaded.board.options;
   AblateRequest request;
   request.split = options.split;
@@ -70,11 +67,13 @@ absl::StatusOr<SuiteEffects> EffectsWithoutFile(const LoadedBoard& loaded) {
 absl::Status WriteReport(const ReportFlags& flags, const CommandContext& context) {
   LRA_ASSIGN_OR_RETURN(const LoadedBoard loaded, LoadBoard(flags.board));
   LRA_ASSIGN_OR_RETURN(const std::vector<std::string> progress, SuiteProgress(loaded.folders));
-  LRA_ASSIGN_OR_RETURN(SuiteEffects effects, EffectsWithoutFile(loaded));
+  const std::vector<std::string> suites = SuiteFoldersBelow(loaded.folders);
+  LRA_ASSIGN_OR_RETURN(SuiteEffects effects, EffectsOf(suites, loaded));
   const std::string page = MakeReport({.folders = loaded.folders,
                                        .found = &loaded.found,
                                        .board = &loaded.board,
                                        .progress = progress,
+                                       .suites = suites,
                                        .ablations = std::move(effects.reports),
                                        .problems = std::move(effects.problems),
                                        .page = flags.out});

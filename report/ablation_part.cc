@@ -1,7 +1,11 @@
 #include "report/ablation_part.h"
 
+#include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <limits>
+#include <map>
+#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "eval/ablation_text.h"
@@ -16,6 +20,9 @@ namespace lra {
 namespace {
 
 using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+constexpr char kRunsFingerprint[] = "runs_fingerprint";
 
 double Number(const Json& object, const char* name) {
   const auto field = object.find(name);
@@ -111,44 +118,75 @@ Json FigureJson(const std::string& title, const std::vector<Effect>& effects) {
   return {{"title", title}, {"unit", unit}, {"effects", std::move(shown)}};
 }
 
-void AddDesign(const std::string& suite, const Json& design, AblationPart* part) {
+void AddDesign(const std::string& suite, const Json& design, absl::string_view remark,
+               AblationPart* part) {
   const std::string own = TextField(design, "title");  // where a suite has several designs
   const std::string title = absl::StrCat(suite, suite.empty() || own.empty() ? "" : ": ", own);
   std::vector<Effect> effects;
   for (const Json& effect : Objects(design, "effects")) effects.emplace_back(effect);
-  absl::StrAppend(&part->html, "<h3>", EscapeHtml(title), "</h3>\n<div class=\"design\"></div>\n",
-                  HtmlList(Texts(design, "words")), EffectTable(title, effects));
+  absl::StrAppend(&part->html, "<h3>", EscapeHtml(title), "</h3>\n");
+  if (!remark.empty()) absl::StrAppend(&part->html, "<p>", EscapeHtml(remark), "</p>\n");
+  absl::StrAppend(&part->html, "<div class=\"design\"></div>\n", HtmlList(Texts(design, "words")),
+                  EffectTable(title, effects));
   part->designs.push_back(FigureJson(title, effects));
 }
 
-void AddDesigns(const Json& json, AblationPart* part) {
-  for (const Json& design : Objects(json, "designs"))
-    AddDesign(TextField(json, "suite"), design, part);
+bool IsBelow(const std::string& path, const std::string& folder) {
+  std::error_code error;
+  const fs::path place = fs::weakly_canonical(fs::absolute(path, error), error);
+  const fs::path way = place.lexically_relative(fs::weakly_canonical(folder, error));
+  return !error && !way.empty() && *way.begin() != "..";
+}
+
+// Whether somebody who finds the file takes it for one about a suite of the page.
+bool IsOfSuiteHere(const std::string& path, const Json& json,
+                   const std::vector<std::string>& suites) {
+  return std::any_of(suites.begin(), suites.end(), [&](const std::string& suite) {
+    return IsBelow(path, suite) || FolderName(suite) == TextField(json, "suite");
+  });
+}
+
+std::string WhyNotShown(const std::string& path, const Json& json) {
+  return absl::StrCat(
+      path, ": not shown: ",
+      TextField(json, kRunsFingerprint).empty()
+          ? "it does not say which runs its effects are of"
+          : "its effects are of other runs, or other records of them, than those here",
+      "; `lra ablate SUITE --out ", path, "` writes it anew");
 }
 
 }  // namespace
 
-AblationPart ReadAblations(const std::vector<std::string>& folders) {
+void AddAblationJson(const nlohmann::ordered_json& json, absl::string_view remark,
+                     AblationPart* part) {
+  for (const Json& design : Objects(json, "designs"))
+    AddDesign(TextField(json, "suite"), design, remark, part);
+}
+
+AblationPart MakeAblations(const AblationSources& sources, std::vector<std::string>* problems) {
   AblationPart part;
-  for (const std::string& path : FilesOutsideRuns(folders, ".json")) {
-    if (const auto json = ReadJsonObject(path); json.ok()) AddDesigns(*json, &part);
+  std::map<std::string, bool> has_file;  // of computed effects, by their runs
+  for (const AblationReport& report : sources.computed) has_file[RunsFingerprint(report)] = false;
+  has_file.erase("");
+  for (const std::string& path : FilesOutsideRuns(sources.folders, ".json")) {
+    const auto json = ReadJsonObject(path);
+    if (!json.ok() || Objects(*json, "designs").empty()) continue;
+    const auto computed = has_file.find(TextField(*json, kRunsFingerprint));
+    if (computed != has_file.end()) {
+      computed->second = true;
+      AddAblationJson(*json, "", &part);
+    } else if (IsOfSuiteHere(path, *json, sources.suites)) {
+      problems->push_back(WhyNotShown(path, *json));
+    } else {
+      AddAblationJson(*json, "What a file says, of runs that are not on this page.", &part);
+    }
+  }
+  for (const AblationReport& report : sources.computed) {
+    const auto file = has_file.find(RunsFingerprint(report));
+    if (file == has_file.end() || !file->second)
+      AddAblationJson(Json::parse(WriteAblationJson(report)), "", &part);
   }
   return part;
-}
-
-bool HasAblations(const std::string& suite_folder, const std::vector<std::string>& folders) {
-  if (!ReadAblations({suite_folder}).designs.empty()) return true;
-  const std::string suite = FolderName(suite_folder);
-  for (const std::string& path : FilesOutsideRuns(folders, ".json")) {
-    const auto json = ReadJsonObject(path);
-    if (json.ok() && !Objects(*json, "designs").empty() && TextField(*json, "suite") == suite)
-      return true;
-  }
-  return false;
-}
-
-void AddAblation(const AblationReport& report, AblationPart* part) {
-  AddDesigns(Json::parse(WriteAblationJson(report)), part);
 }
 
 }  // namespace lra

@@ -2,9 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "bench/record_file.h"
 #include "eval/ablation.h"
 #include "eval/ablation_text.h"
@@ -89,7 +92,8 @@ TEST(AblationPartTest, EffectsAreATableAndAFigure) {
   const TestFolder folder;
   ASSERT_TRUE(WriteFileAtomically(folder.File("effects.json"), kDesigns).ok());
   ASSERT_TRUE(WriteFileAtomically(folder.File("other.json"), "[1]").ok());
-  const AblationPart part = ReadAblations({folder.path()});
+  std::vector<std::string> problems;
+  const AblationPart part = MakeAblations({{folder.path()}, {}}, &problems);
   ASSERT_EQ(part.designs.size(), 1);
   EXPECT_EQ(part.designs[0]["unit"], "points");
   EXPECT_EQ(part.designs[0]["effects"].dump(),
@@ -105,30 +109,100 @@ TEST(AblationPartTest, EffectsAreATableAndAFigure) {
 }
 
 // Data set P: A has the cosine, B has none.
-TEST(AblationPartTest, ComputedEffectsAreShownAsTheirFileIs) {
+AblationReport ReportOf(const std::string& suite) {
   Ablation ablation;
   ablation.split = "test";
   ablation.factors = {{"reweighting", {"none", "cosine"}}};
   ablation.tasks.push_back(
       {"listops", *FindMetric(kAccuracy), {0, 1, 2}, {RunsOf('B'), RunsOf('A')}});
-  const AblationReport report = {"mine", "", {AnalyseAblation(ablation, 0.95)}};
-  AblationPart computed;
-  AddAblation(report, &computed);
+  AblationTask& task = ablation.tasks[0];
+  for (const char* cell : {"b", "a"}) {
+    std::vector<AblationRun>& runs = task.folders.emplace_back();
+    for (const uint32_t seed : task.seeds)
+      runs.push_back({.directory = "", .fingerprint = absl::StrCat(cell, seed)});
+  }
+  return {suite, "", {AnalyseAblation(ablation, 0.95)}};
+}
+
+TEST(AblationPartTest, ComputedEffectsAreShownAsTheirFileIs) {
+  const AblationReport report = ReportOf("mine");
+  const TestFolder folder;
+  const AblationSources sources = {{folder.path()}, {folder.path()}, {report}};
+  std::vector<std::string> problems;
+  const AblationPart computed = MakeAblations(sources, &problems);
   EXPECT_EQ(computed.designs.size(), 1);
   EXPECT_THAT(computed.html, HasSubstr("<h3>mine</h3>"));
   EXPECT_THAT(computed.html, HasSubstr("<th scope=\"row\">reweighting: cosine - none</th>"
                                        "<td>main</td><td>listops</td><td>+1.8"));  // A - B
-
-  const TestFolder folder;
-  EXPECT_FALSE(HasAblations(folder.path(), {}));
   ASSERT_TRUE(WriteFileAtomically(folder.File("effects.json"), WriteAblationJson(report)).ok());
-  EXPECT_TRUE(HasAblations(folder.path(), {}));
-  EXPECT_TRUE(HasAblations("elsewhere/mine", {folder.path()}));
-  EXPECT_TRUE(HasAblations("elsewhere/mine/.", {folder.path()}));
-  EXPECT_FALSE(HasAblations("elsewhere/another", {folder.path()}));
-  const AblationPart read = ReadAblations({folder.path()});
+  const AblationPart read = MakeAblations(sources, &problems);
   EXPECT_EQ(read.html, computed.html);
   EXPECT_EQ(read.designs, computed.designs);
+  EXPECT_THAT(problems, IsEmpty());
+}
+
+// Other baselines, another confidence: what the file says, in place of what was computed.
+TEST(AblationPartTest, AFileOfTheSameRunsStandsForThem) {
+  const AblationReport report = ReportOf("mine");
+  AblationReport of_file = report;
+  of_file.suite = "of the file";
+  of_file.designs[0] = AnalyseAblation(report.designs[0].ablation, 0.5);
+  const TestFolder folder;
+  ASSERT_TRUE(WriteFileAtomically(folder.File("effects.json"), WriteAblationJson(of_file)).ok());
+  std::vector<std::string> problems;
+  const AblationPart part = MakeAblations({{folder.path()}, {folder.path()}, {report}}, &problems);
+  EXPECT_EQ(part.designs.size(), 1);
+  EXPECT_THAT(part.html, HasSubstr("<h3>of the file</h3>"));
+  EXPECT_THAT(problems, IsEmpty());
+}
+
+TEST(AblationPartTest, AFileOfOtherRunsOfASuiteIsNotShown) {
+  const AblationReport report = ReportOf("mine");
+  AblationReport stale = report;  // one seed had another result
+  stale.designs[0].ablation.tasks[0].folders[1][2].fingerprint = "a2, as it was";
+  AblationReport fewer = report;  // before a seed was added
+  for (auto& cell : fewer.designs[0].ablation.tasks[0].folders) cell.pop_back();
+  AblationReport renamed = report;  // the levels meant something else
+  std::swap(renamed.designs[0].ablation.factors[0].levels[0],
+            renamed.designs[0].ablation.factors[0].levels[1]);
+  for (const AblationReport* file : {&stale, &fewer, &renamed}) {
+    const TestFolder folder;
+    AblationReport named = *file;
+    named.suite = "of the file";
+    ASSERT_TRUE(WriteFileAtomically(folder.File("effects.json"), WriteAblationJson(named)).ok());
+    std::vector<std::string> problems;
+    const AblationPart part =
+        MakeAblations({{folder.path()}, {folder.path()}, {report}}, &problems);
+    EXPECT_EQ(part.designs.size(), 1);
+    EXPECT_THAT(part.html, HasSubstr("<h3>mine</h3>"));
+    EXPECT_THAT(problems, ElementsAre(HasSubstr("effects.json: not shown: its effects are of other "
+                                                "runs, or other records of them, than those here; "
+                                                "`lra ablate SUITE --out ")));
+  }
+}
+
+TEST(AblationPartTest, AFileThatNamesNoRunsOfASuiteIsNotShown) {
+  const TestFolder folder;
+  ASSERT_TRUE(WriteFileAtomically(folder.File("effects.json"), kDesigns).ok());
+  std::vector<std::string> problems;
+  // By its name, wherever it lies; nothing could be computed.
+  EXPECT_EQ(MakeAblations({{folder.path()}, {"elsewhere/mine"}}, &problems).designs.size(), 0);
+  EXPECT_THAT(problems, ElementsAre(HasSubstr("it does not say which runs its effects are of")));
+}
+
+TEST(AblationPartTest, AFileOfNoSuiteHereIsShownAsSuch) {
+  const TestFolder folder;
+  AblationReport other = ReportOf("another");
+  other.designs[0].ablation.tasks[0].folders[0][0].fingerprint = "of another";
+  ASSERT_TRUE(WriteFileAtomically(folder.File("effects.json"), WriteAblationJson(other)).ok());
+  std::vector<std::string> problems;
+  const AblationPart part =
+      MakeAblations({{folder.path()}, {folder.File("mine")}, {ReportOf("mine")}}, &problems);
+  EXPECT_EQ(part.designs.size(), 2);
+  EXPECT_THAT(part.html, HasSubstr("<h3>another</h3>\n<p>What a file says, of runs that are not on "
+                                   "this page.</p>"));
+  EXPECT_THAT(part.html, HasSubstr("<h3>mine</h3>\n<div"));
+  EXPECT_THAT(problems, IsEmpty());
 }
 
 TEST(AblationPartTest, FieldsOfOtherTypesDoNoHarm) {
@@ -137,7 +211,8 @@ TEST(AblationPartTest, FieldsOfOtherTypesDoNoHarm) {
                                   R"({"designs": [1, {"title": 2, "words": [3], "effects":
                                       [4, {"effect": [], "difference": "x"}]}]})")
                   .ok());
-  EXPECT_EQ(ReadAblations({folder.path()}).designs.size(), 1);
+  std::vector<std::string> problems;
+  EXPECT_EQ(MakeAblations({{folder.path()}, {}}, &problems).designs.size(), 1);
 }
 
 }  // namespace

@@ -127,8 +127,8 @@ PageData CollectData(const ReportRequest& request, const ShownNames& names) {
   EfficiencyPart efficiency = ReadEfficiency(request.folders, &data.problems);
   data.json["efficiency"] = std::move(efficiency.panels);
   data.efficiency_html = std::move(efficiency.html);
-  AblationPart ablations = ReadAblations(request.folders);
-  for (const AblationReport& report : request.ablations) AddAblation(report, &ablations);
+  AblationPart ablations =
+      MakeAblations({request.folders, request.suites, request.ablations}, &data.problems);
   data.json["ablations"] = std::move(ablations.designs);
   data.ablation_html = std::move(ablations.html);
   for (const LeaderboardTable& table : request.board->tables)

@@ -20,8 +20,9 @@ struct ReportRequest {
   const Leaderboard* board = nullptr;
   // Sentences about runs that are still to come, below the title.
   std::vector<std::string> progress{};
-  // Effects of suites in the folders that have no file of them (HasAblations), and sentences about
-  // what could not be had.
+  // The folders among them that are suites, their effects, and sentences about what could not be
+  // had. A file of the same runs' effects is shown instead (MakeAblations).
+  std::vector<std::string> suites{};
   std::vector<AblationReport> ablations{};
   std::vector<std::string> problems{};
   // Where the page will be: runs at or below its folder are linked. Empty = no links.

@@ -66,6 +66,12 @@ sed -i 's/"suite": "designed"/"suite": "of the file"/' designed/effects.json
 "$lra" report designed --out read.html --quiet
 has read.html '<h3>of the file</h3>'
 ! grep -qF '<h3>designed</h3>' read.html || { echo "FAILED: effects that a file has are shown twice"; failures=$((failures + 1)); }
+# One of other runs, such as those of before, is named, and the effects are computed.
+sed -i 's/"runs_fingerprint": "[0-9a-f]*"/"runs_fingerprint": "0"/' designed/effects.json
+"$lra" report designed --out stale.html --quiet
+has stale.html '<h3>designed</h3>'
+has stale.html 'effects.json: not shown: its effects are of other runs, or other records of them, than those here'
+! grep -qF '<h3>of the file</h3>' stale.html || { echo "FAILED: effects of other runs are shown"; failures=$((failures + 1)); }
 
 # Truncated, changed, foreign and newer records are named and left out, and the exit code says so.
 cp -r one bad

@@ -6,6 +6,7 @@
 #include "nlohmann/json.hpp"
 #include "report/ablation_part.h"
 #include "report/efficiency_part.h"
+#include "report/folder_files.h"
 #include "report/run_files.h"
 #include "tests/fuzz/fuzz_folder.h"
 #include "tests/fuzz/fuzz_target.h"
@@ -27,9 +28,11 @@ LRA_FUZZ_TARGET(report_files) {
   for (const auto& map : run.value("maps", nlohmann::ordered_json::array()))
     LRA_CHECK(map["src"] == "data:image/png;base64,iVBORw==") << map.dump();
   const lra::EfficiencyPart cells = lra::ReadEfficiency({folder.path()}, &problems);
+  lra::AblationPart effects = lra::MakeAblations({{folder.path()}, {folder.path()}}, &problems);
   for (const std::string& problem : problems)
     LRA_CHECK(absl::StrContains(problem, folder.path())) << problem;
-  const lra::AblationPart effects = lra::ReadAblations({folder.path()});
+  const auto json = lra::ReadJsonObject(folder.path() + "/effects.json");
+  if (json.ok()) lra::AddAblationJson(*json, "", &effects);
   for (const char* tag : {"<script", "<img", "<b>"}) {
     LRA_CHECK(!absl::StrContains(effects.html, tag)) << effects.html;
     LRA_CHECK(!absl::StrContains(cells.html, tag)) << cells.html;
