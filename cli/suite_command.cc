@@ -13,6 +13,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "cli/check_cells.h"
 #include "cli/flags.h"
 #include "cli/stop_signals.h"
 #include "cli/suite_output.h"
@@ -225,10 +226,12 @@ struct ChosenRuns {  // which runs the flags mean, and how they are to be traine
 struct CheckedRuns {  // those that nothing known forbids, in a folder that is the suite's
   std::vector<SuiteCell> cells;
   SuiteRunOptions options;
+  absl::Status trainable{};  // CheckCells(), which a dry run says in the end
 };
 struct ReadyRuns {  // those that can be planned and trained
   std::vector<SuiteCell> cells;
   SuiteRunOptions options;
+  absl::Status trainable{};
   int reused = 0;  // runs copied from other suites
   std::unique_ptr<Executor> executor{};
 };
@@ -250,16 +253,20 @@ absl::StatusOr<ChosenRuns> ChooseRuns(const SuiteFile& suite, const SuiteFlags& 
   return ChosenRuns{std::move(cells), std::move(options)};
 }
 
-// A dry run refuses nothing and claims nothing: it says what it cannot measure.
-absl::StatusOr<CheckedRuns> CheckRuns(const SuiteFile& suite, bool is_dry, ChosenRuns chosen) {
+// A dry run claims nothing and measures what it can; what it cannot measure it says. The one run of
+// an element of a job array was checked as the array was submitted.
+absl::StatusOr<CheckedRuns> CheckRuns(const SuiteFile& suite, const SuiteFlags& flags,
+                                      ChosenRuns chosen) {
   CheckedRuns checked = {std::move(chosen.cells), std::move(chosen.options)};
+  if (flags.cell.empty()) checked.trainable = CheckCells(checked.cells, checked.options);
   const std::map<std::string, absl::Status> data_errors =
       DataErrors(checked.cells, checked.options.data_dir);
-  if (is_dry) {
+  if (flags.is_dry) {
     LeaveOutOfMeasuring(data_errors, &checked.options);
     return checked;
   }
   LRA_RETURN_IF_ERROR(CheckPrecision(checked.cells, checked.options));
+  LRA_RETURN_IF_ERROR(checked.trainable);
   LRA_RETURN_IF_ERROR(CheckData(data_errors));
   LRA_RETURN_IF_ERROR(ClaimSuiteFolder(checked.options.out, suite));
   return checked;
@@ -275,7 +282,8 @@ void NoteData(std::vector<SuiteCell>* cells, SuiteRunOptions* options) {
 // Only runs on the same data are reused, so the data is noted before; a signal stops the copying,
 // too. What is measured later reads the copied rules, which the environment names.
 absl::StatusOr<ReadyRuns> MakeReady(const SuiteFlags& flags, CheckedRuns checked) {
-  ReadyRuns ready = {std::move(checked.cells), std::move(checked.options)};
+  ReadyRuns ready = {std::move(checked.cells), std::move(checked.options),
+                     std::move(checked.trainable)};
   NoteData(&ready.cells, &ready.options);
   OnStopSignals(StopSuite);
   LRA_ASSIGN_OR_RETURN(ready.reused, ReuseRuns(flags, ready.options, &ready.cells));
@@ -288,6 +296,8 @@ absl::StatusOr<ReadyRuns> MakeReady(const SuiteFlags& flags, CheckedRuns checked
 absl::Status ShowPlan(const ReadyRuns& ready, const PlannedSuite& planned,
                       const CommandContext& context) {
   LRA_RETURN_IF_ERROR(PrintSuitePlan(planned, ready.reused, ready.executor.get(), context));
+  LRA_RETURN_IF_ERROR(ready.trainable);
+  LRA_RETURN_IF_ERROR(JudgePlan(planned, ready.options));
   return ready.executor->CheckResources(planned);
 }
 
@@ -337,7 +347,7 @@ void AddSuiteFlags(CLI::App* command, SuiteFlags* flags) {
 absl::Status RunSuiteFile(const SuiteFile& suite, const SuiteFlags& flags, SuiteRunOptions options,
                           const CommandContext& context) {
   LRA_ASSIGN_OR_RETURN(ChosenRuns chosen, ChooseRuns(suite, flags, std::move(options), context));
-  LRA_ASSIGN_OR_RETURN(CheckedRuns checked, CheckRuns(suite, flags.is_dry, std::move(chosen)));
+  LRA_ASSIGN_OR_RETURN(CheckedRuns checked, CheckRuns(suite, flags, std::move(chosen)));
   LRA_ASSIGN_OR_RETURN(const ReadyRuns ready, MakeReady(flags, std::move(checked)));
   LRA_ASSIGN_OR_RETURN(const PlannedSuite planned, PlanSuite(ready.cells, ready.options));
   return flags.is_dry ? ShowPlan(ready, planned, context)

@@ -2,6 +2,7 @@
 
 #include <iostream>
 #include <map>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -40,6 +41,19 @@ absl::Status PrintSuitePlan(const PlannedSuite& planned, int reused, Executor* e
     std::cout << absl::StrJoin(cells, ", ") << " could not be measured: " << why << "\n";
   std::cout << preview << std::flush;
   return absl::OkStatus();
+}
+
+absl::Status JudgePlan(const PlannedSuite& planned, const SuiteRunOptions& options) {
+  std::set<std::string> failed;
+  for (const SuiteCell& cell : planned.cells) {
+    if (planned.failures.count(CellName(cell)) > 0 &&
+        options.not_measured.count(cell.config.task()) == 0)
+      failed.insert(CellName(cell));
+  }
+  if (failed.empty()) return absl::OkStatus();
+  return absl::AbortedError(absl::StrCat(failed.size(), failed.size() == 1 ? " cell" : " cells",
+                                         " could not be measured, for the reasons above; as they "
+                                         "are trained they would most likely fail, too"));
 }
 
 void PrintSuiteStatuses(const std::vector<SuiteCell>& cells,

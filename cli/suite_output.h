@@ -18,6 +18,10 @@ namespace lra {
 absl::Status PrintSuitePlan(const PlannedSuite& planned, int reused, Executor* executor,
                             const CommandContext& context);
 
+// Aborted where a cell could not be measured though its data is there: it would fail as it is
+// trained, too.
+absl::Status JudgePlan(const PlannedSuite& planned, const SuiteRunOptions& options);
+
 // How far the runs are.
 void PrintSuiteStatuses(const std::vector<SuiteCell>& cells,
                         const std::vector<CellStatus>& statuses, const CommandContext& context);

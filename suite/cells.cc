@@ -153,6 +153,11 @@ absl::Status CheckName(const std::string& name, const std::string& of,
 }
 
 absl::Status CheckFactors(const SuiteGroup& group) {
+  if (group.factor_size() > 0 && group.cell_size() > 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "it has `factor` (\"", group.factor(0).name(), "\") and `cell`, so that nothing would be ",
+        "compared; name what is as `pair`, or set the levels in cells of a group of their own"));
+  }
   std::set<std::string> factors;
   for (const SuiteFactor& factor : group.factor()) {
     LRA_RETURN_IF_ERROR(CheckName(factor.name(), "a factor", &factors));

@@ -237,6 +237,20 @@ TEST(ExpandSuite, RefusesFactorsAndLevelsThatNamesDoNotTellApart) {
   EXPECT_THAT(refusal({{"", "1", "2"}}), HasSubstr("a factor has no name"));
 }
 
+TEST(ExpandSuite, RefusesFactorsOfExplicitCells) {
+  SuiteFile suite = Grid();
+  suite.mutable_group(0)->add_cell()->set_attention("relu");
+  EXPECT_THAT(std::string(ExpandSuite(suite).status().message()),
+              HasSubstr("group 1: it has `factor` (\"positions\") and `cell`, so that nothing "));
+  suite.mutable_group(0)->clear_factor();
+  EXPECT_TRUE(ExpandSuite(suite).ok());
+  // Factors beside pairs are a design.
+  suite = Paired();
+  *suite.mutable_group(0)->add_factor() = Grid().group(0).factor(0);
+  suite.mutable_group(0)->mutable_pair()->RemoveLast();  // it sets what the factor does
+  EXPECT_TRUE(ExpandSuite(suite).ok()) << ExpandSuite(suite).status();
+}
+
 TEST(ExpandSuite, RefusesWhatIsNoPair) {
   const auto refusal = [](const std::function<void(SuitePair*)>& spoil) {
     SuiteFile suite = Paired();

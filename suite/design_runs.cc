@@ -8,6 +8,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "eval/starting_run.h"
+#include "lra/fingerprint.h"
 #include "lra/status_macros.h"
 
 namespace lra {
@@ -20,6 +21,15 @@ const char* ScoredUnlikeIn(const TrainedRun& a, const TrainedRun& b) {
   return a.scores->size() != b.scores->size() ? "the number of examples" : nullptr;
 }
 
+// What was trained and what came of it; not the curve, which is long and decides no effect.
+std::string FingerprintOf(const RunRecord& record) {
+  RunRecord known;
+  *known.mutable_config() = record.config();
+  *known.mutable_results() = record.results();
+  if (record.has_failure()) *known.mutable_failure() = record.failure();
+  return Fingerprint(known);
+}
+
 }  // namespace
 
 DesignRun RunFinder::Find(const SuiteCell& run) const {
@@ -29,8 +39,8 @@ DesignRun RunFinder::Find(const SuiteCell& run) const {
   const CellStatus status = ReadCellStatus(folder_, run);
   const auto found = runs_.by_directory.find(directory);
   if (HasEnded(status) && found != runs_.by_directory.end())
-    return {run.seed, directory, &found->second};
-  return {run.seed, directory, nullptr, WhyMissing(directory, status)};
+    return {run.seed, directory, &found->second, "", status.state};
+  return {run.seed, directory, nullptr, WhyMissing(directory, status), status.state};
 }
 
 std::string RunFinder::WhyMissing(const std::string& directory, const CellStatus& status) const {
@@ -91,6 +101,7 @@ void AddCell(const GridCell& cell, AblationTask* task) {
     folder.directory = one.directory;
     if (run == nullptr) continue;
     task->block_examples = run->block_examples;
+    folder.fingerprint = FingerprintOf(*run->record);
     folder.curve = run->record->curve();
     folder.pretrain_steps = run->record->pretrain().steps();
     if (!run->unjudged.empty()) task->unjudged = run->unjudged;

@@ -22,6 +22,7 @@ struct DesignRun {
   std::string directory;              // as records name it
   const TrainedRun* ended = nullptr;  // null: it is missing
   std::string why_missing{};          // "waiting", "failed: no space left on device"
+  CellState state = CellState::kWaiting;
 
   // Null of a run that is missing or diverged, which there are no scores of.
   const TrainedRun* scored() const {

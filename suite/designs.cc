@@ -115,51 +115,74 @@ std::string TitleOf(const SuiteGroup& group, const AblationFactors& factors) {
       " on ", absl::StrJoin(group.task(), ", "));
 }
 
-absl::Status Missing(const std::string& folder, const std::vector<std::string>& missing) {
-  return absl::FailedPreconditionError(
-      absl::StrCat(folder, ": the design is not complete; missing are\n  ",
-                   absl::StrJoin(missing, "\n  "), "\n`lra run` goes on with what is left"));
-}
+// The runs that a design lacks: "listops, positions none: seed 1 (waiting)", and what `lra run` can
+// do about them.
+struct Gaps {
+  std::vector<std::string> cells;
+  bool is_left = false;     // some wait, or were stopped
+  bool has_failed = false;  // some are tried again only where somebody asks
+  bool has_ended = false;   // some have records, which cannot be used
 
-// What was measured of a design on one task, and which of its runs are missing: "listops,
-// positions none: seed 1 (waiting)".
-struct TaskOfDesign {
-  AblationTask task;  // its metric is null where no run has scores
-  std::vector<std::string> missing;
+  void Add(const std::string& where, const GridCell& cell) {
+    const std::string runs = MissingText(cell);
+    if (runs.empty()) return;
+    cells.push_back(absl::StrCat(where, ": ", runs));
+    for (const DesignRun& run : cell) {
+      if (run.ended != nullptr) continue;
+      const bool has_record =
+          run.state == CellState::kFinished || run.state == CellState::kDiverged;
+      has_ended |= has_record;
+      has_failed |= run.state == CellState::kFailed;
+      is_left |= !has_record && run.state != CellState::kFailed;
+    }
+  }
 };
 
-absl::StatusOr<TaskOfDesign> ReadTask(const Design& design, const AblationFactors& factors,
-                                      const std::string& name, const RunFinder& finder) {
-  TaskOfDesign read;
-  read.task.task = name;
+absl::Status Missing(const std::string& folder, const Gaps& gaps) {
+  std::vector<std::string> advice;
+  if (gaps.is_left) advice.emplace_back("`lra run` goes on with what is left");
+  if (gaps.has_failed)
+    advice.emplace_back("`lra run` tries again what failed with --retry-failed alone");
+  if (gaps.has_ended)
+    advice.emplace_back("what has ended is not trained again: behind it stands why it is missing");
+  return absl::FailedPreconditionError(
+      absl::StrCat(folder, ": the design is not complete; missing are\n  ",
+                   absl::StrJoin(gaps.cells, "\n  "), "\n", absl::StrJoin(advice, "; ")));
+}
+
+// What was measured of a design on one task; its metric is null where no run has scores.
+absl::StatusOr<AblationTask> ReadTask(const Design& design, const AblationFactors& factors,
+                                      const std::string& name, const RunFinder& finder,
+                                      Gaps* gaps) {
+  AblationTask task;
+  task.task = name;
   LikeScores scores;
   for (int i = 0; i < CellCount(factors); ++i) {
     LRA_ASSIGN_OR_RETURN(const GridCell cell,
                          ReadCell(SuiteOfCell(design, name, LevelsOf(factors, i)), finder));
     for (const DesignRun& run : cell) LRA_RETURN_IF_ERROR(scores.Check(run));
-    AddCell(cell, &read.task);
-    if (const std::string gaps = MissingText(cell); !gaps.empty())
-      read.missing.push_back(absl::StrCat(name, ", ", CellText(factors, i), ": ", gaps));
+    AddCell(cell, &task);
+    gaps->Add(absl::StrCat(name, ", ", CellText(factors, i)), cell);
   }
-  read.task.metric = scores.metric();
-  return read;
+  task.metric = scores.metric();
+  return task;
 }
 
 absl::StatusOr<Ablation> ReadDesign(const Design& design, const std::string& folder,
-                                    const TrainedRuns& runs, std::vector<std::string>* missing) {
+                                    const TrainedRuns& runs, Gaps* gaps) {
   Ablation ablation;
   ablation.factors = FactorsOf(design);
   ablation.title = TitleOf(design.group, ablation.factors);
   if (design.pair != nullptr) ablation.pair_factor = design.has_attention_factor() ? 1 : 0;
   const RunFinder finder(folder, runs);
   for (const std::string& name : design.group.task()) {
-    LRA_ASSIGN_OR_RETURN(TaskOfDesign read, ReadTask(design, ablation.factors, name, finder));
-    if (read.task.metric == nullptr && read.missing.empty()) {
+    const size_t known_gaps = gaps->cells.size();
+    LRA_ASSIGN_OR_RETURN(AblationTask task, ReadTask(design, ablation.factors, name, finder, gaps));
+    if (task.metric == nullptr && gaps->cells.size() == known_gaps) {
       return absl::FailedPreconditionError(
           absl::StrCat(folder, ": no run on ", name, " has a score: all diverged"));
     }
-    missing->insert(missing->end(), read.missing.begin(), read.missing.end());
-    ablation.tasks.push_back(std::move(read.task));
+    ablation.tasks.push_back(std::move(task));
   }
   return ablation;
 }
@@ -227,11 +250,11 @@ absl::StatusOr<AblationReport> AblateSuite(const AblateRequest& request, const T
   LRA_ASSIGN_OR_RETURN(std::vector<PublishedTable> published, LoadPublished(request.published));
   const std::string folder = NormalFolder(request.folder);
   AblationReport report{FolderName(folder), suite.description(), {}, std::move(published)};
-  std::vector<std::string> missing;
+  Gaps gaps;
   std::vector<Ablation> designs;
   for (const Design& design : DesignsOf(suite)) {
     if (FactorsOf(design).empty()) continue;
-    LRA_ASSIGN_OR_RETURN(designs.emplace_back(), ReadDesign(design, folder, runs, &missing));
+    LRA_ASSIGN_OR_RETURN(designs.emplace_back(), ReadDesign(design, folder, runs, &gaps));
   }
   if (designs.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(folder,
@@ -239,7 +262,7 @@ absl::StatusOr<AblationReport> AblateSuite(const AblateRequest& request, const T
                                                    "pair or, without cells, a factor or several "
                                                    "attentions"));
   }
-  if (!missing.empty()) return Missing(folder, missing);
+  if (!gaps.cells.empty()) return Missing(folder, gaps);
   for (Ablation& design : designs) {
     design.split = request.split;
     if (designs.size() == 1) design.title.clear();

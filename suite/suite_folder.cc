@@ -75,8 +75,10 @@ absl::Status AnotherSuite(const std::string& out, const SuiteFile& begun, const 
   return absl::FailedPreconditionError(absl::StrCat(
       file,
       " is another suite than the one to be run, or an earlier form of it (a protocol without a "
-      "version is today's); choose another --out, or replace the file by hand if the runs there "
-      "are still to count"));
+      "version is today's); choose another --out, where --reuse ",
+      out,
+      " takes over what both have (with more seeds, say: all runs of before), or replace the file "
+      "by hand if the runs there are still to count"));
 }
 
 bool HoldsSuite(const fs::path& folder) {

@@ -25,6 +25,17 @@ TEST(ClaimSuiteFolder, RefusesAnotherSuite) {
               HasSubstr("another suite"));
 }
 
+TEST(ClaimSuiteFolder, SaysHowASuiteWithMoreSeedsGoesOn) {
+  const TestFolder folder;
+  SuiteFile suite;
+  suite.add_group()->set_seeds("0-2");
+  ASSERT_EQ(ClaimSuiteFolder(folder.path(), suite), absl::OkStatus());
+  suite.mutable_group(0)->set_seeds("0-3");
+  EXPECT_THAT(std::string(ClaimSuiteFolder(folder.path(), suite).message()),
+              HasSubstr(absl::StrCat("choose another --out, where --reuse ", folder.path(),
+                                     " takes over")));
+}
+
 TEST(ClaimSuiteFolder, ARunFileSaysItsProtocol) {
   const TestFolder folder;
   const std::string file = folder.File("mine.textproto");

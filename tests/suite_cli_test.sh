@@ -52,6 +52,26 @@ expect 2 'this is a suite: lra run mine.textproto$' "$lra" train --config mine.t
 expect 2 "this is a run file: lra train --config $run_file\$" "$lra" run "$run_file"
 expect 2 'unknown field "lr".*; `lra config` with the same flags lists every field$' "$lra" train --task listops --attention linear --set lr=0.1
 
+# A cell that makes no model is named before anything is trained, and a plan ends with an error.
+cat >wrong.textproto <<END
+description: "of this test"
+group {
+  task: "listops" attention: ["linear", "fnet"] preset: "smoke"
+  set: ["train.steps=40", "train.eval_every_steps=20"]
+  factor {
+    name: "positions"
+    level { name: "sinusoid" set: "model.positions=SINUSOID" }
+    level { name: "rotary" set: "model.positions=ROTARY" }
+  }
+}
+END
+expect 2 '1 cell of the suite cannot be trained, so that none is' "$lra" run wrong.textproto --quiet
+expect 2 '^  listops-fnet-smoke-[0-9a-f]{8}: model.positions: is ROTARY' "$lra" run wrong.textproto --quiet
+if [ -e runs/wrong ]; then echo "FAILED: a suite with a wrong cell leaves something"; failures=$((failures + 1)); fi
+expect 2 'listops-linear-smoke.* measured steps' "$lra" run wrong.textproto --dry-run
+expect 2 '1 cell of the suite cannot be trained' "$lra" run wrong.textproto --dry-run --quiet
+rm -r runs/wrong
+
 # A plan measures the tasks whose data is there.
 expect 0 'listops-linear-smoke.* measured steps' "$lra" run tasks.textproto --dry-run
 expect 0 '^text-linear-smoke.* could not be measured: no data set in .*lra data prepare text' "$lra" run tasks.textproto --dry-run

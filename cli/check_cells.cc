@@ -1,0 +1,55 @@
+#include "cli/check_cells.h"
+
+#include <set>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "datasets/manifest.h"
+#include "lra/experiment.h"
+#include "lra/status_macros.h"
+#include "suite/state.h"
+#include "tasks/task_facts.h"
+#include "train/request.h"
+#include "train/trainable.h"
+
+namespace lra {
+namespace {
+
+// The data's own manifest where the data is there.
+absl::StatusOr<Manifest> ManifestOfCell(const SuiteCell& cell, const std::string& data_dir) {
+  absl::StatusOr<Manifest> stored = ReadManifest(DataFolderOf(cell.config.task(), data_dir));
+  if (stored.ok() && stored->spec().name() == cell.config.task()) return stored;
+  return ManifestWithoutData(cell.config.task());
+}
+
+absl::Status CheckCell(const SuiteCell& cell, const std::string& data_dir) {
+  LRA_ASSIGN_OR_RETURN(const Manifest manifest, ManifestOfCell(cell, data_dir));
+  TrainRequest request;
+  // Anew, because it tells who gave a length; `lra train` resolves the same.
+  LRA_ASSIGN_OR_RETURN(request.resolved, ResolveExperiment(cell.choice));
+  return CheckTrainable(request, manifest);
+}
+
+}  // namespace
+
+absl::Status CheckCells(const std::vector<SuiteCell>& cells, const SuiteRunOptions& options) {
+  std::set<std::string> names;
+  std::vector<std::string> refused;
+  for (const SuiteCell& cell : cells) {
+    // Another seed changes no shape.
+    if (names.count(CellName(cell)) > 0 ||
+        !IsLeft(ReadCellStatus(options.out, cell), options.retries_failed))
+      continue;
+    names.insert(CellName(cell));
+    if (const absl::Status status = CheckCell(cell, options.data_dir); !status.ok())
+      refused.push_back(absl::StrCat(CellName(cell), ": ", status.message()));
+  }
+  if (refused.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(refused.size(), refused.size() == 1 ? " cell" : " cells",
+                   " of the suite cannot be trained, so that none is; change or leave out\n  ",
+                   absl::StrJoin(refused, "\n  ")));
+}
+
+}  // namespace lra
