@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <set>
 #include <system_error>
 
@@ -19,8 +20,25 @@ namespace fs = std::filesystem;
 // What a run leaves in its folder before it has a record.
 constexpr const char* kTraces[] = {"checkpoint", "curve.jsonl"};
 
-bool IsRun(const std::string& directory) {
-  return FileExists(JoinPath(directory, kRecordFile)) || IsUnfinishedRun(directory);
+// Calls `visit` for each run below the folder, in the file system's order, until it returns false.
+// Returns why the folder could not be listed.
+std::error_code VisitRuns(const std::string& path,
+                          const std::function<bool(const fs::path& run)>& visit) {
+  std::error_code error;
+  fs::recursive_directory_iterator it(path, error), end;
+  for (; !error && it != end; it.increment(error)) {
+    // What cannot be looked at (a link to itself, a folder without permission) holds no run.
+    std::error_code ignored;
+    if (!it->is_directory(ignored)) continue;
+    if (IsTemporaryName(it->path().filename().string())) {
+      it.disable_recursion_pending();
+      continue;
+    }
+    if (!IsRunFolder(it->path().string())) continue;
+    if (!visit(it->path())) break;
+    it.disable_recursion_pending();
+  }
+  return error;
 }
 
 // Returns the run folders at or below `path`, sorted, so that neither order nor errors depend on
@@ -32,23 +50,14 @@ absl::StatusOr<std::vector<fs::path>> RunsBelow(const std::string& path) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": is not a folder; name the run's folder"));
   }
-  if (IsRun(path)) return std::vector<fs::path>{fs::path(path).lexically_normal()};
+  if (IsRunFolder(path)) return std::vector<fs::path>{fs::path(path).lexically_normal()};
   std::vector<fs::path> runs;
-  fs::recursive_directory_iterator it(path, error), end;
-  for (; !error && it != end; it.increment(error)) {
-    // What cannot be looked at (a link to itself, a folder without permission) holds no run.
-    std::error_code ignored;
-    if (!it->is_directory(ignored)) continue;
-    if (IsTemporaryName(it->path().filename().string())) {
-      it.disable_recursion_pending();
-      continue;
-    }
-    if (!IsRun(it->path().string())) continue;
-    runs.push_back(it->path().lexically_normal());
-    it.disable_recursion_pending();
-  }
-  if (error)
-    return absl::InternalError(absl::StrCat(path, ": cannot be listed: ", error.message()));
+  const std::error_code failed = VisitRuns(path, [&runs](const fs::path& run) {
+    runs.push_back(run.lexically_normal());
+    return true;
+  });
+  if (failed)
+    return absl::InternalError(absl::StrCat(path, ": cannot be listed: ", failed.message()));
   std::sort(runs.begin(), runs.end());
   return runs;
 }
@@ -59,6 +68,20 @@ bool IsUnfinishedRun(const std::string& directory) {
   if (FileExists(JoinPath(directory, kRecordFile))) return false;
   return std::any_of(std::begin(kTraces), std::end(kTraces),
                      [&](const char* trace) { return FileExists(JoinPath(directory, trace)); });
+}
+
+bool IsRunFolder(const std::string& directory) {
+  return FileExists(JoinPath(directory, kRecordFile)) || IsUnfinishedRun(directory);
+}
+
+std::string AnyRunBelow(const std::string& path) {
+  if (IsRunFolder(path)) return path;
+  std::string found;
+  VisitRuns(path, [&found](const fs::path& run) {
+    found = run.lexically_normal().string();
+    return false;
+  });
+  return found;
 }
 
 absl::StatusOr<std::vector<std::string>> FindRunFolders(absl::Span<const std::string> paths) {

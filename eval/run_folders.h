@@ -21,6 +21,13 @@ bool IsUnfinishedRun(const std::string& directory);
 // path that does not exist, InvalidArgument for one that is no folder.
 absl::StatusOr<std::vector<std::string>> FindRunFolders(absl::Span<const std::string> paths);
 
+// The first run found at or below the folder, which stands for all; empty where there is none, and
+// where the folder cannot be listed or is not there.
+std::string AnyRunBelow(const std::string& path);
+
+// Whether the folder itself is a run, finished or not.
+bool IsRunFolder(const std::string& directory);
+
 // The folder's own name, also of "." and "runs/x/": what a suite in it is called.
 std::string FolderName(const std::string& folder);
 

@@ -9,7 +9,6 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "eval/run_folders.h"
-#include "eval/run_record.h"
 #include "google/protobuf/util/message_differencer.h"
 #include "lra/config.h"
 #include "lra/experiment.h"
@@ -85,10 +84,6 @@ bool HoldsSuite(const fs::path& folder) {
   return FileExists(JoinPath(folder.string(), kSuiteFile));
 }
 
-bool HoldsRun(const fs::path& folder) {
-  return FileExists(JoinPath(folder.string(), kRecordFile)) || IsUnfinishedRun(folder.string());
-}
-
 using FolderOfPlace = std::map<std::string, std::string>;  // by where a folder really is
 
 void AddIfSuite(const fs::path& folder, FolderOfPlace* folders) {
@@ -108,13 +103,19 @@ void AddSuiteFolders(const std::string& path, FolderOfPlace* folders) {
     if (!it->is_directory(ignored)) continue;
     const bool is_half = IsTemporaryName(it->path().filename().string());
     if (!is_half) AddIfSuite(it->path(), folders);
-    if (is_half || HoldsRun(it->path())) it.disable_recursion_pending();
+    if (is_half || IsRunFolder(it->path().string())) it.disable_recursion_pending();
   }
 }
 
 }  // namespace
 
 absl::Status ClaimSuiteFolder(const std::string& out, const SuiteFile& suite) {
+  if (IsRunFolder(out)) {
+    return absl::AlreadyExistsError(
+        absl::StrCat(out,
+                     " is the folder of a run; lra runs and lra table would not see runs below it: "
+                     "choose another --out, or move the run to a folder of its own"));
+  }
   LRA_RETURN_IF_ERROR(MakeDirectories(JoinPath(out, "logs")));
   const SuiteFile stated = WithVersions(suite);
   const absl::StatusOr<SuiteFile> there = SuiteOfFolder(out);

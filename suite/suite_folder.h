@@ -16,7 +16,8 @@ inline constexpr char kSuiteFile[] = "suite.textproto";
 
 // Makes OUT and its suite.textproto, which names the versions of its protocols, so that the folder
 // stays what it is when they change; one that names none is taken to mean today's.
-// FailedPrecondition if it holds another suite, or the same under other versions.
+// FailedPrecondition if it holds another suite, or the same under other versions; AlreadyExists if
+// it is a run's.
 absl::Status ClaimSuiteFolder(const std::string& out, const SuiteFile& suite);
 // The suite of a folder; NotFound if it has none.
 absl::StatusOr<SuiteFile> SuiteOfFolder(const std::string& out);

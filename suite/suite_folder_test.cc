@@ -36,6 +36,21 @@ TEST(ClaimSuiteFolder, SaysHowASuiteWithMoreSeedsGoesOn) {
                                      " takes over")));
 }
 
+// Its runs would lie below a run, where listings do not look.
+TEST(ClaimSuiteFolder, RefusesTheFolderOfARun) {
+  const TestFolder folder;
+  for (const char* trace : {"record.textproto", "curve.jsonl"}) {
+    const std::string run = folder.File(absl::StrCat("with-", trace));
+    ASSERT_EQ(MakeDirectories(run), absl::OkStatus());
+    ASSERT_EQ(WriteFileAtomically(JoinPath(run, trace), ""), absl::OkStatus());
+    const absl::Status refused = ClaimSuiteFolder(run, SuiteFile());
+    EXPECT_EQ(refused.code(), absl::StatusCode::kAlreadyExists);
+    EXPECT_THAT(std::string(refused.message()), HasSubstr("is the folder of a run"));
+    EXPECT_FALSE(FileExists(JoinPath(run, "suite.textproto")));
+    EXPECT_FALSE(FileExists(JoinPath(run, "logs")));
+  }
+}
+
 TEST(ClaimSuiteFolder, ARunFileSaysItsProtocol) {
   const TestFolder folder;
   const std::string file = folder.File("mine.textproto");

@@ -10,6 +10,7 @@
 #include "datasets/manifest.h"
 #include "datasets/split_rule.h"
 #include "eval/data_identity.h"
+#include "eval/run_folders.h"
 #include "lra/files.h"
 #include "lra/sha256.h"
 #include "lra/status_macros.h"
@@ -91,6 +92,17 @@ absl::Status StartFrom(const Start& start, const std::string& checkpoint,
   return absl::OkStatus();
 }
 
+absl::Status CheckHasNoRunsBelow(const std::string& out) {
+  const std::string below = AnyRunBelow(out);
+  // A run that stopped before its first checkpoint begins anew in its own folder.
+  if (below.empty() || below == out) return absl::OkStatus();
+  return absl::AlreadyExistsError(
+      absl::StrCat(out, " holds other runs, such as ", below,
+                   "; with a run right in it, lra runs and lra table would no longer see them: "
+                   "name a folder of its own, e.g. --out ",
+                   JoinPath(out, "NAME")));
+}
+
 }  // namespace
 
 absl::Status CheckStart(const TrainChoice& choice) {
@@ -159,8 +171,9 @@ std::string DataDigest(const std::string& data_dir) {
 
 absl::Status CheckRunDirectory(const TrainRequest& request) {
   const std::string& out = request.runtime.out_dir();
+  // Listings take a folder that is a run as that run alone: those below it would be lost to them.
+  if (!HoldsRun(out)) return CheckHasNoRunsBelow(out);
   if (request.resume) return absl::OkStatus();
-  if (!HoldsRun(out)) return absl::OkStatus();
   return absl::AlreadyExistsError(absl::StrCat(
       out, " holds a run already; add --resume to go on with it, or choose another --out"));
 }

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 
+#include "absl/strings/str_cat.h"
 #include "datasets/data_test_util.h"
 #include "eval/run_record.h"
 #include "lra/folder_test_util.h"
@@ -129,6 +130,37 @@ TEST(CheckRunDirectoryTest, AFolderThatHoldsARunIsForResumeOnly) {
   ASSERT_TRUE(WriteFileAtomically(folder.File(kRecordFile), "").ok());
   EXPECT_EQ(CheckRunDirectory(request).code(), absl::StatusCode::kAlreadyExists);
   request.resume = true;
+  EXPECT_TRUE(CheckRunDirectory(request).ok());
+}
+
+// Listings would take the folder for one run, and pass over those below it.
+TEST(CheckRunDirectoryTest, AFolderOfRunsIsNoRunsFolder) {
+  const TestFolder folder;
+  TrainRequest request;
+  request.runtime.set_out_dir(folder.path());
+  ASSERT_TRUE(WriteFileAtomically(folder.File("notes.txt"), "").ok());
+  ASSERT_TRUE(MakeDirectories(folder.File("logs/old")).ok());
+  EXPECT_TRUE(CheckRunDirectory(request).ok());
+  const std::string below = folder.File("linear/seed-0");
+  ASSERT_TRUE(MakeDirectories(below).ok());
+  ASSERT_TRUE(WriteFileAtomically(JoinPath(below, kRecordFile), "").ok());
+  for (const bool resume : {false, true}) {  // there is nothing here to go on with
+    request.resume = resume;
+    const absl::Status refused = CheckRunDirectory(request);
+    EXPECT_EQ(refused.code(), absl::StatusCode::kAlreadyExists);
+    EXPECT_THAT(
+        std::string(refused.message()),
+        testing::AllOf(HasSubstr(below), HasSubstr(absl::StrCat("--out ", folder.File("NAME")))));
+  }
+  // A run's own folder, and what lies below it, as evaluations do.
+  request.runtime.set_out_dir(below);
+  ASSERT_TRUE(MakeDirectories(JoinPath(below, "evaluations/test")).ok());
+  ASSERT_TRUE(WriteFileAtomically(JoinPath(below, "evaluations/test/record.textproto"), "").ok());
+  EXPECT_TRUE(CheckRunDirectory(request).ok());
+  // One that stopped before its first checkpoint.
+  request.runtime.set_out_dir(folder.File("cosformer"));
+  ASSERT_TRUE(MakeDirectories(folder.File("cosformer")).ok());
+  ASSERT_TRUE(WriteFileAtomically(folder.File("cosformer/curve.jsonl"), "").ok());
   EXPECT_TRUE(CheckRunDirectory(request).ok());
 }
 
