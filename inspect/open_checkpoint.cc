@@ -2,16 +2,22 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iostream>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "datasets/data_directory.h"
 #include "datasets/manifest.h"
+#include "datasets/split_rule.h"
 #include "eval/data_identity.h"
 #include "eval/run_record.h"
 #include "inspect/other_length.h"
 #include "lra/config_check.h"
+#include "lra/excerpt.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
 #include "models/base/device_work.h"
@@ -65,6 +71,49 @@ absl::Status CheckSameExamples(const std::string& data_dir, const OpenedCheckpoi
       state.data_dir().empty() ? "" : absl::StrCat(" (from ", state.data_dir(), ")"),
       ": these are other examples; give --data FOLDER with the run's own, or --other-data to use "
       "these all the same"));
+}
+
+// "\"bad\", \"good\"".
+std::string ClassesText(const Manifest& manifest) {
+  constexpr int kMost = 20;
+  std::vector<std::string> names;
+  for (int i = 0; i < std::min(manifest.class_names_size(), kMost); ++i)
+    names.push_back(QuotedName(manifest.class_names(i)));
+  return absl::StrCat(absl::StrJoin(names, ", "),
+                      manifest.class_names_size() > kMost ? ", ..." : "");
+}
+
+// Whether the data is still what the run was trained on.
+bool IsTrainedOn(const Manifest& data, const CheckpointState& state) {
+  const DataView& view = state.config().view();
+  return ResolveSplitRule(data, view).ok() &&
+         FingerprintOf(IdentifyData(data, view), "train") == FingerprintOf(state.data(), "train");
+}
+
+// What a label stands for, only the data says, and the run's own may be gone: then nobody knows
+// whether the labels of other data mean the same.
+absl::Status CheckSameClasses(const std::string& data_dir, const Manifest& data,
+                              const CheckpointState& state) {
+  const std::string& dir_of_run = state.data_dir();
+  if (data.class_names().empty() || dir_of_run.empty()) return absl::OkStatus();
+  const absl::StatusOr<Manifest> own = ReadManifest(dir_of_run);
+  if (!own.ok() || !IsTrainedOn(*own, state)) {
+    std::cerr << "warning: the classes of " << data_dir << " are " << ClassesText(data)
+              << "; whether they are the run's is not known, as its own data is not there ("
+              << dir_of_run << ")\n";
+    return absl::OkStatus();
+  }
+  const int classes = std::min(own->class_names_size(), data.class_names_size());
+  for (int label = 0; label < classes; ++label) {
+    if (own->class_names(label) == data.class_names(label)) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        data_dir, ": label ", label, " is ", QuotedName(data.class_names(label)),
+        ", in the data that the run was trained on ", QuotedName(own->class_names(label)), " (",
+        ClassesText(data), " here, ", ClassesText(*own), " in ", dir_of_run,
+        "): its answers would be counted against other classes; number the labels as there, "
+        "class_names of the manifest in the same order"));
+  }
+  return absl::OkStatus();
 }
 
 std::string ChooseDataDirectory(const OpenRequest& request, const CheckpointState& state) {
@@ -183,6 +232,8 @@ absl::StatusOr<OpenedCheckpoint> OpenCheckpoint(const OpenRequest& request) {
   LRA_RETURN_IF_ERROR(CheckSameTask(data_dir, opened.split.spec(), state.spec()));
   if (!request.allows_other_data)
     LRA_RETURN_IF_ERROR(CheckSameExamples(data_dir, opened, request.split));
+  if (!IsDataOfRun(opened, request.split))
+    LRA_RETURN_IF_ERROR(CheckSameClasses(data_dir, manifest, state));
   LRA_ASSIGN_OR_RETURN(
       opened.model, LoadClassifierOn(device, request.checkpoint, trained, request.make_classifier));
   if (state.config().view().max_length_tokens() != trained.config().view().max_length_tokens())

@@ -60,7 +60,9 @@ struct OpenRequest {
 // checkpoint's view makes of it (ids, token names, classes), is not the checkpoint's, and where a
 // model is another one at the length that is asked for, or has no weights for it.
 // FailedPrecondition when the split's examples are others than those of the run, unless other data
-// is allowed: it is then recorded as what it is. The errors of OpenDevice.
+// is allowed: it is then recorded as what it is, unless its classes (Manifest.class_names) are not
+// those of the run's own data, in their order, which is InvalidArgument; where that data is gone, a
+// warning on standard error. The errors of OpenDevice.
 absl::StatusOr<OpenedCheckpoint> OpenCheckpoint(const OpenRequest& request);
 
 // What every look at a trained model is asked for.

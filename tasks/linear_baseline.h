@@ -32,7 +32,8 @@ std::unique_ptr<BaselineMethod> MakeLengths();
 // "overlap", for pairs: how much of their n-grams the texts share (OverlapFeatures). It takes about
 // as long as ngram_linear.
 std::unique_ptr<BaselineMethod> MakeOverlap(bool is_quick);
-// "pixel_linear": the value of each pixel.
+// "pixel_linear": the value of each pixel, standardised over its picture (PixelFeatures), so that
+// neither brightness nor contrast of a picture as a whole is seen.
 std::unique_ptr<BaselineMethod> MakePixelLinear();
 // It alone, for tasks of pictures.
 std::vector<std::unique_ptr<BaselineMethod>> PixelBaselines();
