@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
+#include "datasets/manifest.h"
+
 namespace lra {
 namespace {
 
@@ -47,7 +50,33 @@ Keys DistinctDocuments(const std::vector<std::pair<InputKey, InputKey>>& pairs) 
   return documents;
 }
 
+// A smaller part of equal inputs changes a score by little; published data has some.
+constexpr int64_t kOverlapPart = 10;
+
+// Whether examples of the split become validation, or all three splits, under a view.
+bool IsCut(const Manifest& manifest, const std::string& split) {
+  return split == kAllSplit || (split == "train" && FindSplit(manifest, "validation") == nullptr);
+}
+
 }  // namespace
+
+std::vector<std::string> DescribeOverlap(const Manifest& manifest) {
+  std::vector<std::string> sentences;
+  for (const DuplicateExamples& entry : manifest.duplicates()) {
+    const ManifestSplit* split = FindSplit(manifest, entry.split());
+    if (split == nullptr || kOverlapPart * entry.count() < split->examples()) continue;
+    const bool is_within = entry.split() == entry.earlier_split();
+    if (is_within && !IsCut(manifest, entry.split())) continue;
+    sentences.push_back(absl::StrCat(
+        entry.count(), " of the ", split->examples(), " examples of ", entry.split(),
+        is_within
+            ? absl::StrCat(" repeat another one's input: what is cut from it may have equal "
+                           "inputs on both sides, and its score is not one of unseen inputs")
+            : absl::StrCat(" have an input that stands in ", entry.earlier_split(),
+                           ", too: a score on ", entry.split(), " is not one of unseen inputs")));
+  }
+  return sentences;
+}
 
 void SplitKeys::Add(const ExampleDigest& digest) {
   inputs_.push_back(ToInputKey(digest.input));

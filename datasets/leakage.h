@@ -3,6 +3,7 @@
 #ifndef LRA_DATASETS_LEAKAGE_H_
 #define LRA_DATASETS_LEAKAGE_H_
 
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -26,6 +27,11 @@ class SplitKeys {
 
 // keys[i] are those of manifest->splits(i). Fills in duplicates and shared_documents.
 void CountLeakage(std::vector<SplitKeys> keys, Manifest* manifest);
+
+// What the counts say of a score, a sentence for each pair of splits of which the later has a tenth
+// of its examples or more in common with the earlier one, and for a split that repeats as many
+// though others are cut from it; none for data without such.
+std::vector<std::string> DescribeOverlap(const Manifest& manifest);
 
 }  // namespace lra
 

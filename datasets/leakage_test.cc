@@ -66,6 +66,36 @@ TEST(LeakageTest, DistinctInputsLeaveNoEntry) {
   EXPECT_THAT(leakage.shared, IsEmpty());
 }
 
+// A tenth of a split is said, and less is not; nor is what repeats within a split that stays whole.
+TEST(LeakageTest, MuchThatIsSharedIsSaid) {
+  Manifest manifest;
+  for (const char* name : {"train", "validation", "test"}) {
+    ManifestSplit* split = manifest.add_splits();
+    split->set_name(name);
+    split->set_examples(40);
+  }
+  const auto add = [&manifest](const char* earlier, const char* split, int64_t count) {
+    DuplicateExamples* entry = manifest.add_duplicates();
+    entry->set_earlier_split(earlier);
+    entry->set_split(split);
+    entry->set_count(count);
+  };
+  add("train", "train", 30);
+  add("train", "validation", 3);
+  add("train", "test", 4);
+  EXPECT_THAT(DescribeOverlap(manifest),
+              ElementsAre("4 of the 40 examples of test have an input that stands in train, too: a "
+                          "score on test is not one of unseen inputs"));
+  // Validation is now cut from train.
+  manifest.mutable_splits(1)->set_name("all");
+  add("all", "all", 5);
+  EXPECT_THAT(DescribeOverlap(manifest),
+              ElementsAre(testing::StartsWith("30 of the 40 examples of train repeat another one's "
+                                              "input: what is cut from it may have equal inputs"),
+                          testing::StartsWith("4 of the 40 examples of test"),
+                          testing::StartsWith("5 of the 40 examples of all repeat")));
+}
+
 TEST(LeakageTest, WithinASplitWhatIsBeyondTheFirstCounts) {
   EXPECT_THAT(Count({{"a", "b", "a", "c", "a", "b"}}).duplicates, ElementsAre("train train: 3"));
 }

@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "datasets/code_points.h"
 #include "datasets/data_directory.h"
+#include "datasets/leakage.h"
 #include "datasets/manifest.h"
 #include "datasets/split_rule.h"
 #include "lra/data_root.h"
@@ -341,6 +342,8 @@ absl::StatusOr<TextImport> ImportTexts(const TextImportOptions& options) {
   result.longer_texts = survey.longer_texts;
   LRA_ASSIGN_OR_RETURN(result.manifest, WriteTexts(options, files, survey, staging.path()));
   NoteMissingClasses(result.manifest, &result.notes);
+  for (std::string& overlap : DescribeOverlap(result.manifest))
+    result.notes.push_back(std::move(overlap));
   LRA_RETURN_IF_ERROR(WriteTextRules(staging.path(), read_tokens, &result));
   LRA_RETURN_IF_ERROR(staging.Commit());
   result.rules_path = JoinPath(result.directory, kDataOnlyTaskFile);

@@ -92,7 +92,9 @@ TEST_F(TextImportTest, MakesATaskOfTables) {
   EXPECT_EQ(imported->view.split(), DataView::HOLDOUT);
   EXPECT_EQ(imported->validation_examples, 4);
   EXPECT_EQ(imported->longer_texts, 0);
-  EXPECT_THAT(imported->notes, IsEmpty());
+  EXPECT_THAT(imported->notes, ElementsAre("1 of the 5 examples of test have an input that stands "
+                                           "in train, too: a score on test is not one of unseen "
+                                           "inputs"));
 
   EXPECT_EQ(imported->directory, folder_.File("data/reviews"));
   EXPECT_EQ(imported->rules_path, DataOnlyTaskPath("reviews"));

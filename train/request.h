@@ -51,6 +51,8 @@ struct TrainRequest {
   // auto, on or off (empty = auto): whether a device repeats steps as graphs (train/step_graphs.h).
   // Changes rounding only, by padding.
   std::string graphs{};
+  // The warnings are printed by another run, which differs in the seed alone.
+  bool leaves_out_warnings = false;
 };
 
 // One or more runs that differ in the seed.
@@ -104,7 +106,8 @@ DataIdentity DataOfRun(const ExperimentConfig& config, const std::string& data_d
 // SHA-256 over the fingerprints of the data's splits; empty where `data_dir` holds no data.
 std::string DataDigest(const std::string& data_dir);
 
-// AlreadyExists when the run folder holds a run and resume is off.
+// AlreadyExists when the run folder holds a run and resume is off, and when it holds none, but there
+// are runs below it.
 absl::Status CheckRunDirectory(const TrainRequest& request);
 
 }  // namespace lra

@@ -3,9 +3,12 @@
 #include <filesystem>
 #include <iostream>
 #include <map>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "datasets/leakage.h"
 #include "eval/data_identity.h"
 #include "eval/run_record.h"
 #include "lra/config.h"
@@ -131,6 +134,14 @@ absl::Status OpenData(Run* run) {
   return absl::OkStatus();
 }
 
+// What the configuration says of itself, and what the data does.
+std::vector<std::string> WarningsOf(const Run& run) {
+  std::vector<std::string> warnings = run.request.resolved.warnings;
+  for (std::string& overlap : DescribeOverlap(run.data.manifest()))
+    warnings.push_back(std::move(overlap));
+  return warnings;
+}
+
 void StartState(Run* run) {
   CheckpointState& state = run->state;
   *state.mutable_config() = run->config();
@@ -143,13 +154,15 @@ void StartState(Run* run) {
   const ResolvedConfig& resolved = run->request.resolved;
   state.mutable_changed_rule()->Assign(resolved.changed_rules.begin(),
                                        resolved.changed_rules.end());
-  state.mutable_warning()->Assign(resolved.warnings.begin(), resolved.warnings.end());
+  const std::vector<std::string> warnings = WarningsOf(*run);
+  state.mutable_warning()->Assign(warnings.begin(), warnings.end());
 }
 
-void PrintWarnings(const TrainRequest& request) {
-  if (request.runtime.quiet() || request.is_same_process) return;
-  for (const std::string& warning : request.resolved.warnings)
-    std::cerr << "warning: " << warning << "\n";
+// Said with --quiet, too, which leaves out progress alone.
+void PrintWarnings(const Run& run) {
+  const TrainRequest& request = run.request;
+  if (request.leaves_out_warnings || request.is_same_process || !run.writes()) return;
+  for (const std::string& warning : WarningsOf(run)) std::cerr << "warning: " << warning << "\n";
 }
 
 void NoteSmallSplit(const Run& run) {
@@ -171,7 +184,7 @@ absl::Status Open(Run* run) {
   LRA_RETURN_IF_ERROR(OpenData(run));
   LRA_ASSIGN_OR_RETURN(run->metric, MetricOf(run->train.spec()));
   LRA_RETURN_IF_ERROR(CheckTask(request, run->train.spec()));
-  PrintWarnings(request);
+  PrintWarnings(*run);
   NoteSmallSplit(*run);
   LRA_RETURN_IF_ERROR(CheckTrainingFits(*run, device.is_cpu()));
   LRA_RETURN_IF_ERROR(CatchTorch([&] {

@@ -275,6 +275,7 @@ absl::StatusOr<RunEstimate> EstimateRun(const TrainRequest& request) {
     TrainRequest probe = request;
     probe.runtime.set_out_dir(JoinPath(scratch.path(), "run"));
     probe.runtime.set_quiet(true);
+    probe.leaves_out_warnings = true;
     probe.resume = false;
     estimate = Measure(probe);
   }

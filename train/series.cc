@@ -73,7 +73,10 @@ class AtOnce {
     TrainRequest request = requests_[number];
     request.runs_at_once = at_once;
     request.await_turn = [this] { return turns_.Pass(); };
-    if (number > 0) request.runtime.set_quiet(true);
+    if (number > 0) {
+      request.runtime.set_quiet(true);
+      request.leaves_out_warnings = true;
+    }
     LRA_ASSIGN_OR_RETURN(const RunRecord record, TrainRun(request));
     return done_(requests_[number], record);
   }
