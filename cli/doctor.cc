@@ -67,7 +67,11 @@ void AddDoctorCommand(CLI::App* app, CommandContext* context) {
       app, "doctor",
       "Compare a run with landmarks and name what is likely wrong; exit code 1 if anything is");
   AddOption(command, "run", &request->run, "Run folder, finished or not", {.is_required = true});
-  AddData(command, &request->data_dir, "; without it labels and splits are not looked at");
+  AddOption(command, "--data", &request->data_dir,
+            "Folder of the prepared data (default: the run's own or, where that is gone, "
+            "$LRA_DATA/TASK or, without LRA_DATA, ./data/TASK; without data labels and splits are "
+            "not looked at)",
+            {.value = kFolderValue});
   AddThreads(command, &request->threads);
   AddDevice(command, &request->device);
   AddKernels(command, &context->kernels);

@@ -97,7 +97,8 @@ void PrintAsJson(const GenerateRequest& request, const Generated& generated) {
   for (const GeneratedText& text : generated.texts) {
     nlohmann::ordered_json one = {
         {"given_tokens", text.given_tokens}, {"nats", text.nats}, {"ids", text.ids}};
-    if (generated.spec.image_side_pixels() == 0) one["text"] = Readable(generated.spec, text.ids);
+    // Unescaped: JSON escapes what it must.
+    if (generated.spec.image_side_pixels() == 0) one["text"] = TextOfIds(generated.spec, text.ids);
     if (!text.original.empty()) one["original_ids"] = text.original;
     json["texts"].push_back(std::move(one));
   }

@@ -64,6 +64,13 @@ std::string DamageOf(const LocatedRecord& located, const SplitResult& result) {
   return std::string(CheckPredictions(located.directory, only).message());
 }
 
+// A table without some run would be another table, so a person decides.
+absl::Status WithRemedy(const absl::Status& status, const std::string& run) {
+  return absl::Status(status.code(),
+                      absl::StrCat(status.message(), "; put back a copy of the file, or move ", run,
+                                   " out of the folders that are read, to leave the run out"));
+}
+
 absl::StatusOr<const Metric*> ShownMetric(const RunRecord& record,
                                           const LeaderboardOptions& options) {
   return MetricOf(record.spec(), options.metric);
@@ -163,9 +170,10 @@ absl::StatusOr<std::vector<Entry>> internal::SelectEntries(const FoundRuns& foun
     }
     Entry entry{&located, result, *metric};
     if (result != nullptr) {
-      LRA_ASSIGN_OR_RETURN(std::optional<ExampleValues> examples,
-                           ReadExampleScores(located.directory, *result, **metric));
-      if (examples) entry.examples = std::make_shared<const ExampleValues>(*std::move(examples));
+      absl::StatusOr<std::optional<ExampleValues>> examples =
+          ReadExampleScores(located.directory, *result, **metric);
+      if (!examples.ok()) return WithRemedy(examples.status(), located.directory);
+      if (*examples) entry.examples = std::make_shared<const ExampleValues>(**std::move(examples));
       entry.damage = DamageOf(located, *result);
     }
     entries.push_back(std::move(entry));

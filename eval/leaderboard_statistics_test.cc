@@ -306,7 +306,10 @@ TEST_F(LeaderboardStatisticsTest, ChangedScoresAreRefused) {
   ASSERT_TRUE(WriteFileAtomically(path, bytes).ok());
   const auto board = BuildLeaderboard(found_, {}, {});
   EXPECT_EQ(board.status().code(), absl::StatusCode::kDataLoss);
-  EXPECT_THAT(std::string(board.status().message()), HasSubstr("was changed"));
+  EXPECT_THAT(std::string(board.status().message()),
+              testing::AllOf(HasSubstr(path + ": was changed"),
+                             HasSubstr("put back a copy of the file, or move " +
+                                       found_.runs[2].directory + " out of the folders")));
 }
 
 }  // namespace

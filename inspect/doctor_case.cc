@@ -5,6 +5,7 @@
 #include "datasets/data_directory.h"
 #include "eval/doctor_data.h"
 #include "inspect/model_facts.h"
+#include "inspect/open_checkpoint.h"
 #include "lra/status_macros.h"
 #include "run_folder/run_folder.h"
 
@@ -15,8 +16,8 @@ namespace {
 absl::StatusOr<std::string> AddData(const CaseRequest& request, GatheredCase* gathered) {
   const RunRecord& run = gathered->facts.run;
   const bool is_given = !request.data_dir.empty();
-  const std::string directory =
-      is_given ? request.data_dir : DefaultDataDirectory(run.config().task());
+  std::string directory = is_given ? request.data_dir : DataDirectoryOfRun(request.run);
+  if (directory.empty()) directory = DefaultDataDirectory(run.config().task());
   absl::StatusOr<DataFacts> data =
       LookAtData(directory, run, request.knowledge_of, request.threads);
   if (!data.ok() && is_given) return data.status();

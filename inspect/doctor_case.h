@@ -14,8 +14,10 @@
 namespace lra {
 
 struct CaseRequest {
-  std::string run;       // a run folder
-  std::string data_dir;  // empty = DefaultDataDirectory of the run's task
+  std::string run;  // a run folder
+  // Empty = the folder that the run was trained on; where that is gone or not known,
+  // DefaultDataDirectory of the run's task.
+  std::string data_dir;
   // What the run's task knows about its data.
   KnowledgeOf knowledge_of;
   int threads = 0;

@@ -8,8 +8,12 @@
 #include <cstdlib>
 
 #include "datasets/data_test_util.h"
+#include "datasets/manifest.h"
+#include "eval/data_identity.h"
 #include "eval/run_record.h"
 #include "lra/folder_test_util.h"
+#include "models/base/parameters.h"
+#include "run_folder/checkpoint.h"
 
 namespace lra {
 namespace {
@@ -75,6 +79,28 @@ TEST_F(DoctorCaseTest, OtherDataIsLookedAtOnlyWhereItIsGiven) {
   EXPECT_EQ(given->facts.data->train_labels, (std::vector<int64_t>{0, 2, 0}));
   // One value for all examples, and all validation labels are the training split's commonest.
   EXPECT_EQ(given->facts.data->shortcut_accuracy, 1.0);
+}
+
+TEST_F(DoctorCaseTest, TheRunsOwnDataIsLookedAt) {
+  WriteData("own");
+  ParameterStore parameters(3);
+  parameters.Create("embedding.token.weight", {1}, Initializer::Normal(1));
+  RunRecord record = *ReadRunRecord(request_.run);
+  CheckpointState state;
+  *state.mutable_config() = record.config();
+  *state.mutable_spec() = record.spec();
+  state.set_data_dir(folder_.File("own"));
+  ASSERT_EQ(SaveCheckpoint(request_.run, parameters, {}, &state), absl::OkStatus());
+  *record.mutable_data() = IdentifyData(*ReadManifest(folder_.File("own")), record.config().view());
+  ASSERT_EQ(WriteRunRecord(request_.run, record), absl::OkStatus());
+  // Other examples in the usual folder.
+  const std::vector<EncodedExample> others = {{{3}, {}, 0}};
+  WriteTestData(folder_.File("small"), SmallSpec(), {{"train", others}});
+  const auto gathered = GatherCase(request_);
+  ASSERT_TRUE(gathered.ok()) << gathered.status();
+  ASSERT_TRUE(gathered->facts.data.has_value()) << gathered->notes.front();
+  EXPECT_TRUE(gathered->facts.data->is_same);
+  EXPECT_EQ(gathered->facts.data->train_labels, (std::vector<int64_t>{0, 2, 0}));
 }
 
 TEST_F(DoctorCaseTest, GivenDataAndTheRunMustBeThere) {

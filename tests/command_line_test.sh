@@ -91,8 +91,8 @@ seq 1000 2000 >texts/train/numbers.txt
 seq 3000 3400 >texts/test/numbers.txt
 json 0 data prepare -- bytes_lm --raw texts --set piece_bytes=60
 json 0 train -- --task bytes_lm --preset smoke --set train.steps=2 --set train.eval_every_steps=2 --attention linear --out guesses/bytes
-json 0 generate -- guesses/bytes --prompt $'\xffa' --tokens 2 --examples 1
-python3 -c 'import json; text = json.load(open("out"))["texts"][0]; assert text["text"] == "\ufffda" and text["ids"] == [256, 98], text' || fail "$(cat out)"
+json 0 generate -- guesses/bytes --prompt $'\xffa"' --tokens 3 --examples 1
+python3 -c 'import json; text = json.load(open("out"))["texts"][0]; assert text["text"] == "\ufffda\"" and text["ids"] == [256, 98, 35], text' || fail "$(cat out)"
 # Bits have the unit that tables give them on the task.
 unit() { # UNIT ARGUMENT...
   local unit=$1
@@ -104,6 +104,11 @@ unit bits/token guesses/linear --given 5 --tokens 9
 unit bits/byte guesses/bytes --prompt a --tokens 9
 refused 2 export guesses/linear --pytorch --out exported
 refused 2 generate runs/linear
+# Beside a run right in the folder, those below would no longer be listed; nor would those of a list below a run.
+refused 2 train "${smoke[@]}" --attention linear --out runs
+grep -q 'runs holds other runs, such as runs/.*: name a folder of its own, e.g. --out runs/NAME' err || fail "$(cat err)"
+refused 2 train "${smoke[@]}" --attention linear,relu --out runs/linear
+grep -q 'runs/linear is the folder of a run' err || fail "$(cat err)"
 json 0 export -- runs/linear --pytorch --out exported
 json 0 locality -- runs/linear
 json 0 profile -- runs/linear
