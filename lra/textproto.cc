@@ -16,6 +16,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "lra/check.h"
 #include "lra/files.h"
 #include "lra/reflection.h"
@@ -154,7 +155,11 @@ absl::Status ParseTextProto(absl::string_view text, absl::string_view where, pb:
 
 absl::Status ReadTextProto(absl::string_view path, pb::Message* message) {
   LRA_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxTextProtoBytes));
-  return ParseTextProto(text, path, message);
+  if (absl::StartsWith(text, "\xff\xfe") || absl::StartsWith(text, "\xfe\xff"))
+    return absl::InvalidArgumentError(absl::StrCat(path, ": is UTF-16; save it as UTF-8"));
+  absl::string_view behind_mark = text;
+  absl::ConsumePrefix(&behind_mark, "\xef\xbb\xbf");  // as some editors write
+  return ParseTextProto(behind_mark, path, message);
 }
 
 std::string ToTextProto(const pb::Message& message) {

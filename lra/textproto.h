@@ -20,6 +20,7 @@ inline constexpr int64_t kMaxTextProtoBytes = int64_t{256} << 20;
 // deeper than kMaxNesting (lra/reflection.h).
 absl::Status ParseTextProto(absl::string_view text, absl::string_view where,
                             google::protobuf::Message* message);
+// A byte order mark in front is passed over.
 absl::Status ReadTextProto(absl::string_view path, google::protobuf::Message* message);
 
 // The output is stable: fields in order of number, map entries sorted by key, Any expanded.

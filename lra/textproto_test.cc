@@ -159,5 +159,19 @@ TEST(TextProtoTest, DeepNestingInBytesIsRefused) {
   EXPECT_EQ(status.message(), "run.textproto: messages are nested more than 50 deep");
 }
 
+// Editors put a mark in front.
+TEST(ReadTextProto, TakesAByteOrderMarkAndNamesUtf16) {
+  const TestFolder folder;
+  const std::string path = folder.File("run.textproto");
+  ModelConfig model;
+  ASSERT_TRUE(WriteFileAtomically(path, "\xef\xbb\xbflayers: 3\n").ok());
+  ASSERT_EQ(ReadTextProto(path, &model), absl::OkStatus());
+  EXPECT_EQ(model.layers(), 3);
+  const std::string wide = {'\xff', '\xfe', 'l', '\0'};
+  ASSERT_TRUE(WriteFileAtomically(path, wide).ok());
+  EXPECT_EQ(std::string(ReadTextProto(path, &model).message()),
+            absl::StrCat(path, ": is UTF-16; save it as UTF-8"));
+}
+
 }  // namespace
 }  // namespace lra

@@ -133,9 +133,12 @@ absl::StatusOr<bool> CsvReader::StepAfterQuote() {
       return false;
     }
   }
-  return Error(line_, absl::StrCat(Excerpt(block_.substr(0, 1)),
-                                   " behind the closing quote; a separator, a line end or a "
-                                   "second quote is expected"));
+  return Error(
+      line_,
+      absl::StrCat(Excerpt(block_.substr(0, 1)),
+                   " behind the closing quote; a separator, a line end or a "
+                   "second quote is expected",
+                   byte == ';' || byte == '\t' ? "; a .csv has commas between its columns" : ""));
 }
 
 absl::StatusOr<bool> CsvReader::EndField() {

@@ -24,6 +24,7 @@
 #include "lra/sha256.h"
 #include "lra/status_macros.h"
 #include "tasks/csv_reader.h"
+#include "tasks/file_kind.h"
 #include "tasks/raw_files.h"
 
 namespace lra {
@@ -40,9 +41,11 @@ absl::Status BadRow(absl::string_view where, absl::string_view what) {
   return absl::DataLossError(absl::StrCat(where, ": ", what));
 }
 
+// Blanks around a label, as behind the commas of "text, label", would make a class of their own.
 // The places say where label and text stand, as in " in column 2".
 absl::StatusOr<std::optional<TextRow>> CompleteRow(TextRow row, absl::string_view label_place,
                                                    absl::string_view text_place) {
+  absl::StripAsciiWhitespace(&row.label);
   if (row.label.empty() || row.text.empty()) {
     return BadRow(row.where,
                   absl::StrCat(row.label.empty() ? "the label" : "the text",
@@ -84,6 +87,20 @@ std::string NamesText(const std::vector<std::string>& names) {
 
 // --- Tables ---
 
+// What to do about a row that is one field because its columns stand apart by something else; empty
+// where it does not look so.
+std::string SeparatorAdvice(const CsvRow& row, TableDialect dialect) {
+  if (row.fields.size() != 1) return "";
+  const bool is_csv = dialect == TableDialect::kCsv;
+  for (const char* other : {";", is_csv ? "\t" : ","}) {
+    if (!absl::StrContains(row.fields[0], other)) continue;
+    return absl::StrCat("; the row is one column with ", Excerpt(other), " inside: a ",
+                        is_csv ? ".csv has commas between its columns, a .tsv has tabs"
+                               : ".tsv has tabs between its columns, a .csv has commas");
+  }
+  return "";
+}
+
 class TableRows : public TextRows {
  public:
   TableRows(std::string path, MappedFile file, TableDialect dialect)
@@ -122,9 +139,9 @@ class TableRows : public TextRows {
     const std::string where = absl::StrCat(path_, ": line ", row->line);
     const size_t last = std::max(label_, text_);
     if (last >= row->fields.size()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(where, ": the row has ", row->fields.size(), " columns, no column ",
-                       last + 1, "; --label and --text number the columns from 1"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          where, ": the row has ", row->fields.size(), " columns, no column ", last + 1,
+          "; --label and --text number the columns from 1", SeparatorAdvice(*row, dialect_)));
     }
     return CompleteRow({std::move(row->fields[label_]), std::move(row->fields[text_]), where},
                        label_place_, text_place_);
@@ -143,7 +160,8 @@ class TableRows : public TextRows {
           absl::StrCat(where, ": the header has no column ", ShownField(name), " but ",
                        NamesText(header.fields), "; ", flag,
                        " takes one of them, or, where this row is no header, a number beside "
-                       "--no-header"));
+                       "--no-header",
+                       SeparatorAdvice(header, dialect_)));
     }
     if (std::find(found + 1, end, name) != end) {
       return absl::InvalidArgumentError(absl::StrCat(where, ": the header has two columns ",
@@ -322,6 +340,7 @@ class FolderRows : public TextRows {
       absl::StatusOr<std::string> text = ReadWholeEntry(source_.get(), *entry, kMaxFieldBytes);
       LRA_RETURN_IF_ERROR(Annotate(text.status(), path_));
       row.text = *std::move(text);
+      LRA_RETURN_IF_ERROR(CheckIsText(row.where, row.text));
       files_.Add(files_read_++, row.text);
       return CompleteRow(std::move(row), "", "");
     }
@@ -366,6 +385,7 @@ absl::StatusOr<std::unique_ptr<TextRows>> OpenTextRows(const std::string& path,
   }
   if (!is_table) LRA_RETURN_IF_ERROR(CheckHasRows(path, fields));
   LRA_ASSIGN_OR_RETURN(MappedFile file, MappedFile::Open(path));
+  LRA_RETURN_IF_ERROR(CheckIsTextTable(path, file.bytes()));
   if (!is_table) return std::make_unique<JsonRows>(path, std::move(file), fields);
   auto rows = std::make_unique<TableRows>(path, std::move(file),
                                           ends(".csv") ? TableDialect::kCsv : TableDialect::kTsv);

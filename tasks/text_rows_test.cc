@@ -106,6 +106,55 @@ TEST_F(TextRowsTest, ReadsFolders) {
   }
 }
 
+// A folder of pictures looks like one of texts.
+TEST_F(TextRowsTest, RefusesWhatIsNoText) {
+  const std::vector<std::pair<std::string, std::string>> begins = {
+      {"\x89PNG\r\n\x1a\n", "is a PNG picture and no text; import takes texts; pictures become"},
+      {"\xff\xd8\xff\xe0", "is a JPEG picture and no text; import takes texts"},
+      {"GIF89a", "is a GIF picture and no text"},
+      {"PK\x03\x04", "is a ZIP archive, or a workbook"},
+      {"\x1f\x8b\x08", "is compressed by gzip and no text; unpack it first"},
+      {"%PDF-1.7", "is a PDF document and no text"},
+      {"\xff\xfet", "is UTF-16 and no text; texts are read as UTF-8"},
+      {"\xfe\xff", "is UTF-16 and no text"}};
+  for (size_t i = 0; i < begins.size(); ++i) {
+    const auto& [bytes, refusal] = begins[i];
+    const std::string folder = folder_.File(absl::StrCat("kind", i));
+    ASSERT_EQ(WriteSampleFile(folder, "cat/1.bin", bytes + "..."), absl::OkStatus());
+    EXPECT_THAT(Read(folder), ElementsAre(HasSubstr("cat/1.bin: " + refusal)));
+    EXPECT_THAT(Refusal("a.csv", bytes + ",label\n"), HasSubstr("a.csv: " + refusal));
+    EXPECT_THAT(Refusal("a.jsonl", bytes), HasSubstr("a.jsonl: " + refusal));
+  }
+  // Without a mark. In a folder texts are any bytes.
+  const std::string wide = {'t', '\0', 'e', '\0', 'x', '\0'};
+  EXPECT_THAT(Refusal("a.csv", wide), HasSubstr("a.csv: is UTF-16 and no text"));
+  ASSERT_EQ(WriteSampleFile(folder_.File("bytes"), "x/1", wide), absl::OkStatus());
+  EXPECT_EQ(Read(folder_.File("bytes")), std::vector<std::string>{"x|" + wide});
+}
+
+TEST_F(TextRowsTest, BlanksAroundALabelAreNoPartOfIt) {
+  EXPECT_THAT(Read("a.csv", "text,label\nx, pos\ny,pos\t\nz,very good\n"),
+              ElementsAre("pos|x", "pos|y", "very good|z"));
+  EXPECT_THAT(Read("a.jsonl", "{\"text\": \" x\", \"label\": \" pos \"}\n"), ElementsAre("pos| x"));
+  EXPECT_THAT(Refusal("a.csv", "text,label\nx, \n"),
+              HasSubstr("a.csv: line 2: the label in column 2 is empty"));
+}
+
+TEST_F(TextRowsTest, SaysWhichSeparatorIsExpected) {
+  EXPECT_THAT(Refusal("a.csv", "text;label\nx;1\n"),
+              HasSubstr("; the row is one column with \";\" inside: a .csv has commas between"));
+  EXPECT_THAT(Refusal("a.csv", "text\tlabel\nx\t1\n"), HasSubstr("with \"\\t\" inside"));
+  EXPECT_THAT(Refusal("a.tsv", "text,label\nx,1\n"),
+              HasSubstr("with \",\" inside: a .tsv has tabs between its columns"));
+  EXPECT_THAT(
+      Refusal("a.csv", "x;1\n", {.label = "2", .text = "1", .has_header = false}),
+      HasSubstr("--label and --text number the columns from 1; the row is one column with"));
+  EXPECT_THAT(Refusal("a.csv", "\"text\";\"label\"\n\"x\";1\n"),
+              HasSubstr("\";\" behind the closing quote; a separator, a line end or a second quote "
+                        "is expected; a .csv has commas between its columns"));
+  EXPECT_THAT(Refusal("a.csv", "review\nx\n"), testing::Not(HasSubstr("inside")));
+}
+
 TEST_F(TextRowsTest, SaysWhatWasRead) {
   const std::string bytes = "text,label\nx,1\n";
   ASSERT_EQ(WriteFileAtomically(folder_.File("a.csv"), bytes), absl::OkStatus());

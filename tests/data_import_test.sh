@@ -77,6 +77,13 @@ expect 1 'open.csv: line 3, column 1: the quote is never closed' "$lra" "${refus
 expect 1 'empty.csv: line 3: the text in column 1 is empty; give the example one, or leave the example out' "$lra" "${refused[@]}" --all empty.csv
 expect 1 'cut.jsonl: line 2, column [0-9]+: the line is no JSON: ' "$lra" "${refused[@]}" --all cut.jsonl
 expect 1 'deep/class/below/x.txt: is no text of a class; a folder has one sub-folder for each class' "$lra" "${refused[@]}" --all deep
+mkdir -p pictures/cat pictures/dog
+printf '\x89PNG\r\n\x1a\n' | tee pictures/cat/1.png >pictures/dog/1.png
+printf '\xff\xfet\0e\0' >wide.csv
+printf 'text;label\nx;1\n' >semicolons.csv
+expect 1 'pictures/cat/1.png: is a PNG picture and no text; .*lra data adopt' "$lra" "${refused[@]}" --all pictures
+expect 1 'wide.csv: is UTF-16 and no text' "$lra" "${refused[@]}" --all wide.csv
+expect 2 'one column with ";" inside: a .csv has commas' "$lra" "${refused[@]}" --all semicolons.csv
 expect 2 'train.csv: line 1: the header has no column "label" but "id", "review", "stars"; --label takes one' "$lra" "${refused[@]}" --train train.csv --test test.csv
 expect 2 'train.jsonl: line 1: the object has no field "label" but "review", "stars"' "$lra" "${refused[@]}" --train train.jsonl --test test.jsonl
 expect 2 'are both column "id"' "$lra" "${refused[@]}" --all train.csv --label id --text id

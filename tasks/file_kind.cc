@@ -1,0 +1,51 @@
+#include "tasks/file_kind.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+
+namespace lra {
+namespace {
+
+constexpr absl::string_view kWayOfPictures =
+    "import takes texts; pictures become a task by a program that writes their pixels in the "
+    "format of docs/format.md (content GREY_IMAGE or RGB_IMAGE), and lra data adopt";
+constexpr absl::string_view kUnpack = "unpack it first";
+constexpr absl::string_view kAsUtf8 =
+    "texts are read as UTF-8: save it so (iconv -f UTF-16 -t UTF-8)";
+
+struct FileKind {
+  absl::string_view begin, name, advice;
+};
+
+constexpr FileKind kFileKinds[] = {
+    {"\x89PNG\r\n\x1a\n", "a PNG picture", kWayOfPictures},
+    {"\xff\xd8\xff", "a JPEG picture", kWayOfPictures},
+    {"GIF87a", "a GIF picture", kWayOfPictures},
+    {"GIF89a", "a GIF picture", kWayOfPictures},
+    {"PK\x03\x04", "a ZIP archive, or a workbook or document that is one inside",
+     "unpack it, or save the workbook as .csv"},
+    {"\x1f\x8b", "compressed by gzip", kUnpack},
+    {"%PDF-", "a PDF document", "write its text to a file, e.g. by pdftotext"},
+    {"\xff\xfe", "UTF-16", kAsUtf8},
+    {"\xfe\xff", "UTF-16", kAsUtf8},
+};
+
+absl::Status NoText(absl::string_view where, absl::string_view name, absl::string_view advice) {
+  return absl::DataLossError(absl::StrCat(where, ": is ", name, " and no text; ", advice));
+}
+
+}  // namespace
+
+absl::Status CheckIsText(absl::string_view where, absl::string_view bytes) {
+  for (const FileKind& kind : kFileKinds) {
+    if (absl::StartsWith(bytes, kind.begin)) return NoText(where, kind.name, kind.advice);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckIsTextTable(absl::string_view where, absl::string_view bytes) {
+  const bool is_wide = bytes.size() >= 2 && (bytes[0] == '\0') != (bytes[1] == '\0');
+  return is_wide ? NoText(where, "UTF-16", kAsUtf8) : CheckIsText(where, bytes);
+}
+
+}  // namespace lra
