@@ -307,9 +307,9 @@ TEST_F(LeaderboardStatisticsTest, ChangedScoresAreRefused) {
   const auto board = BuildLeaderboard(found_, {}, {});
   EXPECT_EQ(board.status().code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(std::string(board.status().message()),
-              testing::AllOf(HasSubstr(path + ": was changed"),
-                             HasSubstr("put back a copy of the file, or move " +
-                                       found_.runs[2].directory + " out of the folders")));
+              ::testing::AllOf(HasSubstr(path + ": was changed"),
+                               HasSubstr("put back a copy of the file, or move " +
+                                         found_.runs[2].directory + " out of the folders")));
 }
 
 }  // namespace
