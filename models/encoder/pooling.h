@@ -28,8 +28,8 @@ class Pooling {
   // statistics.
   at::Tensor Forward(const at::Tensor& x, const at::Tensor& real, BatchStatistics statistics) const;
 
-  // Whether nothing but the first row of x counts: CLS and FIRST, unless a norm over the batch comes
-  // before them. x may then be that row, [B, 1, E].
+  // Whether nothing but the first row of x counts: CLS and FIRST, unless a norm over the batch
+  // comes before them. x may then be that row, [B, 1, E].
   bool ReadsFirstOnly() const;
 
  private:

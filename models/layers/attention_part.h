@@ -35,8 +35,8 @@ class AttentionPart {
   //            (Projections::kNone) treat it as KEYS;
   //   NO_MASK  the attention has no keep.
   AttentionInput Input(const BlockInput& input) const;
-  // [B, H, N, D], in the type of x; `visit` sees it as "attention". [B, H, 1, D], the first query's,
-  // where reads_first_only.
+  // [B, H, N, D], in the type of x; `visit` sees it as "attention". [B, H, 1, D], the first
+  // query's, where reads_first_only.
   at::Tensor Attend(const BlockInput& input) const;
   // [B, N, E] behind the output projection, from the definition.
   at::Tensor Oracle(const BlockInput& input) const;
