@@ -28,8 +28,8 @@ struct PowerRequest {
   double disagreement_percent = 10;
   double power_percent = 80;
   double confidence = 0.95;
-  // Of the family that p is corrected over (Holm): the comparison is planned to be told apart
-  // whatever the other tests say.
+  // How many tests p will be corrected over (Holm): the comparison is planned to be told apart
+  // whatever the others say.
   int64_t tests = 1;
   // A comparison on record in place of these assumptions.
   std::optional<Design> like;
