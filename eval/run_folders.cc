@@ -74,6 +74,16 @@ bool IsRunFolder(const std::string& directory) {
   return FileExists(JoinPath(directory, kRecordFile)) || IsUnfinishedRun(directory);
 }
 
+std::string RunAround(const std::string& path) {
+  std::error_code ignored;
+  fs::path folder = fs::weakly_canonical(path, ignored);
+  while (folder.has_relative_path()) {
+    folder = folder.parent_path();
+    if (IsRunFolder(folder.string())) return folder.string();
+  }
+  return "";
+}
+
 std::string AnyRunBelow(const std::string& path) {
   if (IsRunFolder(path)) return path;
   std::string found;

@@ -27,6 +27,9 @@ std::string AnyRunBelow(const std::string& path);
 
 // Whether the folder itself is a run, finished or not.
 bool IsRunFolder(const std::string& directory);
+// The run inside which the folder lies, or would lie, and where listings do not look; empty where
+// there is none.
+std::string RunAround(const std::string& path);
 
 // The folder's own name, also of "." and "runs/x/": what a suite in it is called.
 std::string FolderName(const std::string& folder);

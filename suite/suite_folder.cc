@@ -110,9 +110,9 @@ void AddSuiteFolders(const std::string& path, FolderOfPlace* folders) {
 }  // namespace
 
 absl::Status ClaimSuiteFolder(const std::string& out, const SuiteFile& suite) {
-  if (IsRunFolder(out)) {
+  if (const std::string run = IsRunFolder(out) ? out : RunAround(out); !run.empty()) {
     return absl::AlreadyExistsError(
-        absl::StrCat(out,
+        absl::StrCat(run,
                      " is the folder of a run; lra runs and lra table would not see runs below it: "
                      "choose another --out, or move the run to a folder of its own"));
   }

@@ -48,6 +48,8 @@ TEST(ClaimSuiteFolder, RefusesTheFolderOfARun) {
     EXPECT_THAT(std::string(refused.message()), HasSubstr("is the folder of a run"));
     EXPECT_FALSE(FileExists(JoinPath(run, "suite.textproto")));
     EXPECT_FALSE(FileExists(JoinPath(run, "logs")));
+    EXPECT_THAT(std::string(ClaimSuiteFolder(JoinPath(run, "deeper"), SuiteFile()).message()),
+                HasSubstr("is the folder of a run"));
   }
 }
 

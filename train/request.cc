@@ -92,7 +92,13 @@ absl::Status StartFrom(const Start& start, const std::string& checkpoint,
   return absl::OkStatus();
 }
 
-absl::Status CheckHasNoRunsBelow(const std::string& out) {
+// Listings take a folder that is a run as that run alone: those below it would be lost to them.
+absl::Status CheckIsNoFolderOfRuns(const std::string& out) {
+  if (const std::string around = RunAround(out); !around.empty()) {
+    return absl::AlreadyExistsError(
+        absl::StrCat(out, " lies in the folder of a run, ", around,
+                     ", inside which lra runs and lra table do not look: choose another --out"));
+  }
   const std::string below = AnyRunBelow(out);
   // A run that stopped before its first checkpoint begins anew in its own folder.
   if (below.empty() || below == out) return absl::OkStatus();
@@ -171,8 +177,7 @@ std::string DataDigest(const std::string& data_dir) {
 
 absl::Status CheckRunDirectory(const TrainRequest& request) {
   const std::string& out = request.runtime.out_dir();
-  // Listings take a folder that is a run as that run alone: those below it would be lost to them.
-  if (!HoldsRun(out)) return CheckHasNoRunsBelow(out);
+  if (!HoldsRun(out)) return CheckIsNoFolderOfRuns(out);
   if (request.resume) return absl::OkStatus();
   return absl::AlreadyExistsError(absl::StrCat(
       out, " holds a run already; add --resume to go on with it, or choose another --out"));

@@ -106,8 +106,8 @@ DataIdentity DataOfRun(const ExperimentConfig& config, const std::string& data_d
 // SHA-256 over the fingerprints of the data's splits; empty where `data_dir` holds no data.
 std::string DataDigest(const std::string& data_dir);
 
-// AlreadyExists when the run folder holds a run and resume is off, and when it holds none but there
-// are runs below it.
+// AlreadyExists when the run folder holds a run and resume is off, and when it holds none but lies
+// inside a run or has runs below it.
 absl::Status CheckRunDirectory(const TrainRequest& request);
 
 }  // namespace lra

@@ -157,6 +157,10 @@ TEST(CheckRunDirectoryTest, AFolderOfRunsIsNoRunsFolder) {
   ASSERT_TRUE(MakeDirectories(JoinPath(below, "evaluations/test")).ok());
   ASSERT_TRUE(WriteFileAtomically(JoinPath(below, "evaluations/test/record.textproto"), "").ok());
   EXPECT_TRUE(CheckRunDirectory(request).ok());
+  // Inside a run nobody would find another.
+  request.runtime.set_out_dir(JoinPath(below, "deeper/mine"));
+  EXPECT_THAT(std::string(CheckRunDirectory(request).message()),
+              HasSubstr("deeper/mine lies in the folder of a run, "));
   // One that stopped before its first checkpoint.
   request.runtime.set_out_dir(folder.File("cosformer"));
   ASSERT_TRUE(MakeDirectories(folder.File("cosformer")).ok());
