@@ -21,27 +21,12 @@ namespace {
 // Fields that a difference between tables names; two protocols differ in dozens.
 constexpr size_t kMaxFieldsNamed = 8;
 
-// "protocol fair", "preset small, task text", ...: set by named, versioned rules.
-bool IsFragment(absl::string_view origin) {
-  return absl::StartsWith(origin, "protocol ") || absl::StartsWith(origin, "preset ");
-}
-
-// Set by nobody in particular: by a fragment, for want of a value, or from another field.
-bool IsRule(absl::string_view origin) {
-  return IsFragment(origin) || absl::StartsWith(origin, "= ") || origin == "default";
-}
-
-// "protocol lra2020, image/local": what the rules say about one method.
-bool IsMethodPart(absl::string_view origin) {
-  return IsFragment(origin) && absl::StrContains(origin, "/");
-}
-
 // --- Columns ---
 
 // Paths in which two runs of one column may differ, as DiffRecords names them.
 void AddFreeFields(const RunRecord& record, std::set<std::string>* paths) {
   for (const auto& [path, origin] : record.provenance()) {
-    if (IsMethodPart(origin)) paths->insert(absl::StrCat("config.", path));
+    if (IsMethodRule(origin)) paths->insert(absl::StrCat("config.", path));
   }
 }
 
@@ -266,51 +251,6 @@ const Entry* ColumnRuns::first_scored() const {
   const auto it = std::find_if(entries.begin(), entries.end(),
                                [](const Entry& entry) { return entry.result != nullptr; });
   return it == entries.end() ? nullptr : &*it;
-}
-
-RunRecord SettingOf(const RunRecord& record) {
-  RunRecord setting;
-  *setting.mutable_config() = record.config();
-  setting.mutable_config()->clear_attention();
-  setting.mutable_config()->clear_seed();
-  // What a search found may differ between methods and seeds; what was searched may not.
-  if (record.config().has_search())
-    setting.mutable_config()->mutable_schedule()->clear_learning_rate();
-  *setting.mutable_data() = record.data();
-  return setting;
-}
-
-std::string OverridesOf(const RunRecord& record) {
-  static const std::set<std::string>& names =
-      *new std::set<std::string>{"task", "protocol", "preset", "seed"};
-  std::vector<std::string> overrides;
-  for (const auto& [path, value] : ComparedFields(record.config())) {
-    const auto origin = record.provenance().find(path);
-    if (origin == record.provenance().end() || names.contains(path) ||
-        absl::StartsWith(path, "attention."))
-      continue;
-    if (path == "schedule.learning_rate" && record.config().has_search()) continue;
-    if (!IsRule(origin->second)) overrides.push_back(absl::StrCat(path, "=", value));
-  }
-  return absl::StrJoin(overrides, ", ");
-}
-
-bool IsSetByHand(const RunRecord& record, const std::string& path) {
-  const auto origin = record.provenance().find(path);
-  return origin != record.provenance().end() && !IsRule(origin->second) &&
-         !absl::StartsWith(origin->second, "attention ");
-}
-
-std::string MethodRulesOf(const RunRecord& record) {
-  std::vector<std::string> rules;
-  for (const auto& [path, value] : ComparedFields(record.config())) {
-    const auto origin = record.provenance().find(path);
-    if (origin == record.provenance().end() || !IsMethodPart(origin->second) ||
-        absl::StartsWith(path, "attention."))
-      continue;
-    rules.push_back(absl::StrCat(path, "=", value));
-  }
-  return absl::StrJoin(rules, ", ");
 }
 
 std::vector<std::vector<ColumnRuns>> MakeTables(const std::vector<Entry>& entries) {

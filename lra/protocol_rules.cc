@@ -21,7 +21,16 @@ std::string OriginOfField(const ResolvedConfig& resolved, const std::string& pat
   return origin == resolved.provenance.end() ? "default" : origin->second;
 }
 
-bool IsRuleByItself(const std::string& path) {
+// What presets set of the model, and what some token heads alone have.
+constexpr absl::string_view kNoRules[] = {"model.layers",
+                                          "model.width",
+                                          "model.heads",
+                                          "model.qkv_width",
+                                          "model.mlp_width",
+                                          "model.head_width",
+                                          "model.mixture_components"};
+
+bool IsRuleByItself(absl::string_view path) {
   return std::any_of(std::begin(kRuleGroups), std::end(kRuleGroups),
                      [&](absl::string_view group) { return absl::StartsWith(path, group); });
 }
@@ -58,6 +67,12 @@ int64_t WarmupSteps(const ScheduleConfig& schedule, int64_t total_steps) {
   return schedule.has_warmup_steps()
              ? schedule.warmup_steps()
              : std::llround(schedule.warmup_fraction() * static_cast<float>(total_steps));
+}
+
+bool IsRuleOfProtocols(absl::string_view path) {
+  if (IsRuleByItself(path)) return true;
+  return absl::StartsWith(path, "model.") &&
+         std::find(std::begin(kNoRules), std::end(kNoRules), path) == std::end(kNoRules);
 }
 
 std::vector<ChangedRule> ChangedRules(const ExperimentConfig& rules,

@@ -28,6 +28,9 @@ int64_t WarmupSteps(const ScheduleConfig& schedule, int64_t total_steps);
 std::vector<ChangedRule> ChangedRules(const ExperimentConfig& rules,
                                       const ResolvedConfig& resolved);
 
+// Whether every protocol that has to do with the field sets it. Sizes are the presets'.
+bool IsRuleOfProtocols(absl::string_view path);
+
 // InvalidArgument with both numbers for a warm-up that outlasts the run, whose largest learning
 // rate is then never reached. It passes where it is asked for: by the protocol, with warm-up and
 // steps as the protocol sets them, or by a run file or --set that names schedule.warmup_steps.

@@ -1,0 +1,88 @@
+// What of a run's configuration its protocol and preset say, and what somebody set.
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "eval/leaderboard_internal.h"
+#include "lra/config.h"
+#include "lra/protocol_rules.h"
+
+namespace lra::internal {
+namespace {
+
+// "protocol fair", "preset small, task text", ...: set by named, versioned rules.
+bool IsFragment(absl::string_view origin) {
+  return absl::StartsWith(origin, "protocol ") || absl::StartsWith(origin, "preset ");
+}
+
+// Set by nobody in particular: by a fragment, for want of a value, or from another field.
+bool IsRule(absl::string_view origin) {
+  return IsFragment(origin) || absl::StartsWith(origin, "= ") || origin == "default";
+}
+
+// Whether a rule that somebody set is what the protocol says anyway. A record names the rules that
+// are not; one that names none may be older than that.
+bool IsAsTheProtocolSays(const RunRecord& record, const std::string& path) {
+  const auto& changed = record.changed_rule();
+  return IsRuleOfProtocols(path) && !changed.empty() &&
+         std::none_of(changed.begin(), changed.end(),
+                      [&](const ChangedRule& rule) { return rule.path() == path; });
+}
+
+}  // namespace
+
+bool IsMethodRule(absl::string_view origin) {
+  return IsFragment(origin) && absl::StrContains(origin, "/");
+}
+
+RunRecord SettingOf(const RunRecord& record) {
+  RunRecord setting;
+  *setting.mutable_config() = record.config();
+  setting.mutable_config()->clear_attention();
+  setting.mutable_config()->clear_seed();
+  // What a search found may differ between methods and seeds; what was searched may not.
+  if (record.config().has_search())
+    setting.mutable_config()->mutable_schedule()->clear_learning_rate();
+  *setting.mutable_data() = record.data();
+  return setting;
+}
+
+std::string OverridesOf(const RunRecord& record) {
+  static const std::set<std::string>& names =
+      *new std::set<std::string>{"task", "protocol", "preset", "seed"};
+  std::vector<std::string> overrides;
+  for (const auto& [path, value] : ComparedFields(record.config())) {
+    const auto origin = record.provenance().find(path);
+    if (origin == record.provenance().end() || names.contains(path) ||
+        absl::StartsWith(path, "attention."))
+      continue;
+    if (path == "schedule.learning_rate" && record.config().has_search()) continue;
+    if (!IsRule(origin->second) && !IsAsTheProtocolSays(record, path))
+      overrides.push_back(absl::StrCat(path, "=", value));
+  }
+  return absl::StrJoin(overrides, ", ");
+}
+
+bool IsSetByHand(const RunRecord& record, const std::string& path) {
+  const auto origin = record.provenance().find(path);
+  return origin != record.provenance().end() && !IsRule(origin->second) &&
+         !absl::StartsWith(origin->second, "attention ");
+}
+
+std::string MethodRulesOf(const RunRecord& record) {
+  std::vector<std::string> rules;
+  for (const auto& [path, value] : ComparedFields(record.config())) {
+    const auto origin = record.provenance().find(path);
+    if (origin == record.provenance().end() || !IsMethodRule(origin->second) ||
+        absl::StartsWith(path, "attention."))
+      continue;
+    rules.push_back(absl::StrCat(path, "=", value));
+  }
+  return absl::StrJoin(rules, ", ");
+}
+
+}  // namespace lra::internal
