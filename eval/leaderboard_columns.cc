@@ -84,7 +84,7 @@ std::map<GroupKey, Group> GroupMeasured(const std::vector<Entry>& entries) {
     if (record.kind() != RunRecord::MEASURED) continue;
     Group& group =
         groups[{entry.metric->name(), record.config().protocol(), record.config().preset()}];
-    AddToColumn(entry, &group[OverridesOf(record)][record.data().task()]);
+    AddToColumn(entry, &group[TellingOverridesOf(record)][record.data().task()]);
   }
   return groups;
 }

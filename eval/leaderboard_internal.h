@@ -42,8 +42,10 @@ struct ColumnRuns {
 RunRecord SettingOf(const RunRecord& record);
 
 // "train.steps=150, model.pooling=CLS": the settings that come neither from protocol nor preset nor
-// attention, without those that somebody set to what the protocol says.
+// attention.
 std::string OverridesOf(const RunRecord& record);
+// Those of them that tell tables apart: without rules that were set to what the protocol says.
+std::string TellingOverridesOf(const RunRecord& record);
 // Whether the origin, "protocol lra2020, image/local", is what the rules say about one method.
 bool IsMethodRule(absl::string_view origin);
 // Whether --set or a run file gave the field of the configuration.

@@ -1,5 +1,6 @@
 // What of a run's configuration its protocol and preset say, and what somebody set.
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -51,7 +52,11 @@ RunRecord SettingOf(const RunRecord& record) {
   return setting;
 }
 
-std::string OverridesOf(const RunRecord& record) {
+namespace {
+
+// "train.steps=150" for each field that was set by hand and that `counts`.
+std::string SetByHand(const RunRecord& record,
+                      const std::function<bool(const std::string& path)>& counts) {
   static const std::set<std::string>& names =
       *new std::set<std::string>{"task", "protocol", "preset", "seed"};
   std::vector<std::string> overrides;
@@ -61,10 +66,21 @@ std::string OverridesOf(const RunRecord& record) {
         absl::StartsWith(path, "attention."))
       continue;
     if (path == "schedule.learning_rate" && record.config().has_search()) continue;
-    if (!IsRule(origin->second) && !IsAsTheProtocolSays(record, path))
+    if (!IsRule(origin->second) && counts(path))
       overrides.push_back(absl::StrCat(path, "=", value));
   }
   return absl::StrJoin(overrides, ", ");
+}
+
+}  // namespace
+
+std::string OverridesOf(const RunRecord& record) {
+  return SetByHand(record, [](const std::string&) { return true; });
+}
+
+std::string TellingOverridesOf(const RunRecord& record) {
+  return SetByHand(record,
+                   [&](const std::string& path) { return !IsAsTheProtocolSays(record, path); });
 }
 
 bool IsSetByHand(const RunRecord& record, const std::string& path) {
