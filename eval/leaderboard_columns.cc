@@ -74,6 +74,25 @@ void AddToColumn(const Entry& entry, std::vector<OpenColumn>* columns) {
 // setting.
 using Group = std::map<std::string, std::map<std::string, std::vector<OpenColumn>>>;
 
+// The overrides of a column that the run fits though it names others: rules that its protocol has
+// anyway. Its own where there is none.
+std::string OverridesOfGroup(const Entry& entry, const Group& group) {
+  const RunRecord& record = entry.record();
+  const std::string own = OverridesOf(record), telling = TellingOverridesOf(record);
+  const std::string setting = Fingerprint(SettingOf(record));
+  const auto fits = [&](const OpenColumn& column) {
+    return TellingOverridesOf(column.runs.entries.front().record()) == telling &&
+           Fits(column, setting, record);
+  };
+  if (group.contains(own)) return own;
+  for (const auto& [overrides, tasks] : group) {
+    const auto columns = tasks.find(record.data().task());
+    if (columns != tasks.end() && std::any_of(columns->second.begin(), columns->second.end(), fits))
+      return overrides;
+  }
+  return own;
+}
+
 // Metric, protocol, preset.
 using GroupKey = std::tuple<std::string, std::string, std::string>;
 
@@ -84,7 +103,7 @@ std::map<GroupKey, Group> GroupMeasured(const std::vector<Entry>& entries) {
     if (record.kind() != RunRecord::MEASURED) continue;
     Group& group =
         groups[{entry.metric->name(), record.config().protocol(), record.config().preset()}];
-    AddToColumn(entry, &group[TellingOverridesOf(record)][record.data().task()]);
+    AddToColumn(entry, &group[OverridesOfGroup(entry, group)][record.data().task()]);
   }
   return groups;
 }

@@ -46,13 +46,15 @@ RunRecord SettingOf(const RunRecord& record);
 std::string OverridesOf(const RunRecord& record);
 // Those of them that tell tables apart: without rules that were set to what the protocol says.
 std::string TellingOverridesOf(const RunRecord& record);
-// Whether the origin, "protocol lra2020, image/local", is what the rules say about one method.
-bool IsMethodRule(absl::string_view origin);
+// The longest OverridesOf() of a column's runs, which differ in rules alone that some of them name.
+std::string OverridesOfColumn(const ColumnRuns& column);
 // Whether --set or a run file gave the field of the configuration.
 bool IsSetByHand(const RunRecord& record, const std::string& path);
-// The same of what protocol and preset say about this method alone, attention.* aside. Runs of one
-// column may differ in it: the rules are the same.
+// The settings that protocol and preset give this method alone, attention.* aside, as OverridesOf()
+// writes them. Runs of one column may differ in them: the rules are the same.
 std::string MethodRulesOf(const RunRecord& record);
+// Whether an origin, "protocol lra2020, image/local", is such a rule's.
+bool IsMethodRule(absl::string_view origin);
 
 // leaderboard_columns.cc: tables of columns of one metric, in the order of the benchmark's tasks,
 // with the blocks of examples that the tasks' files tell. Baselines and external rows join every

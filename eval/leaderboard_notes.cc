@@ -128,7 +128,7 @@ std::string DescribePresetChanges(const RunRecord& record) {
 std::string DescribeSettings(const ColumnRuns& column) {
   const RunRecord& record = column.entries.front().record();
   const ExperimentConfig& config = record.config();
-  const std::string overrides = OverridesOf(record);
+  const std::string overrides = OverridesOfColumn(column);
   return absl::StrCat(
       column.task, ": protocol ", config.protocol(), ", preset ", config.preset(),
       DescribePresetChanges(record),

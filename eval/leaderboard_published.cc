@@ -92,7 +92,7 @@ absl::string_view WithoutVersion(absl::string_view protocol) {
 bool IsObtainedAlike(const internal::ColumnRuns& column, const PublishedTable& source) {
   const RunRecord& record = column.entries.front().record();  // measured ones come first
   const ExperimentConfig& config = record.config();
-  const std::string overrides = internal::OverridesOf(record);
+  const std::string overrides = internal::TellingOverridesOf(record);
   return record.kind() == RunRecord::MEASURED && !source.our_protocol().empty() &&
          WithoutVersion(config.protocol()) == source.our_protocol() &&
          config.preset() == source.our_preset() &&
@@ -179,7 +179,7 @@ std::string DescribeUnlike(const std::vector<std::string>& sources, const std::s
                            const std::vector<internal::ColumnRuns>& columns) {
   const bool has_overrides =
       std::any_of(columns.begin(), columns.end(), [](const internal::ColumnRuns& column) {
-        return !internal::OverridesOf(column.entries.front().record()).empty();
+        return !internal::TellingOverridesOf(column.entries.front().record()).empty();
       });
   return absl::StrCat("No difference from rows that were obtained otherwise: those of ",
                       absl::StrJoin(sources, ", of "), "; ours under ", our_rules,

@@ -83,6 +83,16 @@ std::string TellingOverridesOf(const RunRecord& record) {
                    [&](const std::string& path) { return !IsAsTheProtocolSays(record, path); });
 }
 
+std::string OverridesOfColumn(const ColumnRuns& column) {
+  std::string longest;
+  for (const Entry& entry : column.entries) {
+    if (entry.record().kind() != RunRecord::MEASURED) continue;
+    const std::string own = OverridesOf(entry.record());
+    if (own.size() > longest.size()) longest = own;
+  }
+  return longest;
+}
+
 bool IsSetByHand(const RunRecord& record, const std::string& path) {
   const auto origin = record.provenance().find(path);
   return origin != record.provenance().end() && !IsRule(origin->second) &&

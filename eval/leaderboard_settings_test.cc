@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "eval/leaderboard.h"
@@ -31,9 +33,36 @@ TEST(LeaderboardSettingsTest, SettingARuleToWhatTheProtocolSaysChangesNoTable) {
   const Leaderboard board = Table({plain, by_hand});
   ASSERT_EQ(board.tables.size(), 1);
   EXPECT_EQ(board.tables[0].rows.size(), 2);
-  // A rule that is changed, a size, and whatever an older record says count.
+  // A record that names no changed rule may be older than such names.
   by_hand.record.clear_changed_rule();
   EXPECT_EQ(Table({plain, by_hand}).tables.size(), 2);
+}
+
+LocatedRecord WithRate(const std::string& task, double rate, const char* origin) {
+  LocatedRecord run = MakeRun({.task = task});
+  run.directory += origin;
+  run.record.mutable_config()->mutable_schedule()->set_learning_rate(static_cast<float>(rate));
+  (*run.record.mutable_provenance())["schedule.learning_rate"] = origin;
+  ChangedRule* rule = run.record.add_changed_rule();
+  rule->set_path("train.steps");
+  rule->set_value("150");
+  return run;
+}
+
+// A preset may change the rule: what somebody sets back to the protocol's is another setting.
+TEST(LeaderboardSettingsTest, WhatAPresetChangesIsNoMatterOfTheProtocolAlone) {
+  std::vector<LocatedRecord> runs;
+  for (const char* task : {"listops", "text"}) {
+    runs.push_back(WithRate(task, 0.001, "preset small under protocol fair"));
+    runs.push_back(WithRate(task, 0.0005, "--set"));
+  }
+  std::swap(runs[2], runs[3]);  // the order of folders decides nothing
+  const Leaderboard board = Table(runs);
+  ASSERT_EQ(board.tables.size(), 2);
+  for (const LeaderboardTable& table : board.tables) {
+    EXPECT_EQ(table.tasks.size(), 2);
+    EXPECT_NE(table.notes, board.tables[&table == &board.tables[0] ? 1 : 0].notes);
+  }
 }
 
 }  // namespace

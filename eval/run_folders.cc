@@ -76,7 +76,7 @@ bool IsRunFolder(const std::string& directory) {
 
 std::string RunAround(const std::string& path) {
   std::error_code ignored;
-  fs::path folder = fs::weakly_canonical(path, ignored);
+  fs::path folder = fs::weakly_canonical(fs::absolute(path, ignored), ignored);
   while (folder.has_relative_path()) {
     folder = folder.parent_path();
     if (IsRunFolder(folder.string())) return folder.string();

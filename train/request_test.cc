@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 
 #include "absl/strings/str_cat.h"
 #include "datasets/data_test_util.h"
@@ -161,6 +162,12 @@ TEST(CheckRunDirectoryTest, AFolderOfRunsIsNoRunsFolder) {
   request.runtime.set_out_dir(JoinPath(below, "deeper/mine"));
   EXPECT_THAT(std::string(CheckRunDirectory(request).message()),
               HasSubstr("deeper/mine lies in the folder of a run, "));
+  // A path that is not there yet, as people name it.
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(below);
+  request.runtime.set_out_dir("mine/deeper");
+  EXPECT_FALSE(CheckRunDirectory(request).ok());
+  std::filesystem::current_path(before);
   // One that stopped before its first checkpoint.
   request.runtime.set_out_dir(folder.File("cosformer"));
   ASSERT_TRUE(MakeDirectories(folder.File("cosformer")).ok());
