@@ -55,8 +55,8 @@ bool Fits(const OpenColumn& column, const std::string& setting, const RunRecord&
   });
 }
 
-void AddToColumn(const Entry& entry, std::vector<OpenColumn>* columns) {
-  const std::string setting = Fingerprint(SettingOf(entry.record()));
+// `setting` is the fingerprint of the run's.
+void AddToColumn(const Entry& entry, const std::string& setting, std::vector<OpenColumn>* columns) {
   auto column = std::find_if(columns->begin(), columns->end(), [&](const OpenColumn& open) {
     return Fits(open, setting, entry.record());
   });
@@ -74,23 +74,22 @@ void AddToColumn(const Entry& entry, std::vector<OpenColumn>* columns) {
 // setting.
 using Group = std::map<std::string, std::map<std::string, std::vector<OpenColumn>>>;
 
-// The overrides of a column that the run fits though it names others: rules that its protocol has
-// anyway. Its own where there is none.
-std::string OverridesOfGroup(const Entry& entry, const Group& group) {
-  const RunRecord& record = entry.record();
-  const std::string own = OverridesOf(record), telling = TellingOverridesOf(record);
-  const std::string setting = Fingerprint(SettingOf(record));
+// The overrides under which a column stands that the run fits: its own, or others where the two
+// differ in rules alone that one of them names and the protocol has anyway. Its own where there is
+// no such column.
+std::string OverridesOfGroup(const RunRecord& record, const std::string& setting,
+                             const Group& group) {
+  const std::string telling = TellingOverridesOf(record);
   const auto fits = [&](const OpenColumn& column) {
     return TellingOverridesOf(column.runs.entries.front().record()) == telling &&
            Fits(column, setting, record);
   };
-  if (group.contains(own)) return own;
   for (const auto& [overrides, tasks] : group) {
     const auto columns = tasks.find(record.data().task());
     if (columns != tasks.end() && std::any_of(columns->second.begin(), columns->second.end(), fits))
       return overrides;
   }
-  return own;
+  return OverridesOf(record);
 }
 
 // Metric, protocol, preset.
@@ -103,7 +102,9 @@ std::map<GroupKey, Group> GroupMeasured(const std::vector<Entry>& entries) {
     if (record.kind() != RunRecord::MEASURED) continue;
     Group& group =
         groups[{entry.metric->name(), record.config().protocol(), record.config().preset()}];
-    AddToColumn(entry, &group[OverridesOfGroup(entry, group)][record.data().task()]);
+    const std::string setting = Fingerprint(SettingOf(record));
+    AddToColumn(entry, setting,
+                &group[OverridesOfGroup(record, setting, group)][record.data().task()]);
   }
   return groups;
 }

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -36,6 +37,24 @@ TEST(LeaderboardSettingsTest, SettingARuleToWhatTheProtocolSaysChangesNoTable) {
   // A record that names no changed rule may be older than such names.
   by_hand.record.clear_changed_rule();
   EXPECT_EQ(Table({plain, by_hand}).tables.size(), 2);
+}
+
+// A task all of whose runs name the rule stands under other overrides; no other task is split by that.
+TEST(LeaderboardSettingsTest, OrderOfTasksSplitsNoColumn) {
+  std::vector<LocatedRecord> runs;
+  for (const auto& [task, method, origin] :
+       {std::tuple("text", "linear", "protocol fair"), std::tuple("text", "relu", "--set"),
+        std::tuple("listops", "relu", "--set"), std::tuple("text", "cosformer", "--set")}) {
+    LocatedRecord& run = runs.emplace_back(MakeRun({.method = method, .task = task}));
+    run.record.mutable_config()->mutable_model()->set_pooling(ModelConfig::MEAN);
+    (*run.record.mutable_provenance())["model.pooling"] = origin;
+    ChangedRule* rule = run.record.add_changed_rule();
+    rule->set_path("train.steps");
+    rule->set_value("150");
+  }
+  const Leaderboard board = Table(runs);
+  ASSERT_EQ(board.tables.size(), 1);
+  EXPECT_EQ(board.tables[0].rows.size(), 3);
 }
 
 LocatedRecord WithRate(const std::string& task, double rate, const char* origin) {
