@@ -39,7 +39,7 @@ TEST(LeaderboardSettingsTest, SettingARuleToWhatTheProtocolSaysChangesNoTable) {
   EXPECT_EQ(Table({plain, by_hand}).tables.size(), 2);
 }
 
-// A task all of whose runs name the rule stands under other overrides; no other task is split by that.
+// Runs of one task that all name the rule have overrides of their own; they split no other task.
 TEST(LeaderboardSettingsTest, OrderOfTasksSplitsNoColumn) {
   std::vector<LocatedRecord> runs;
   for (const auto& [task, method, origin] :
