@@ -1,6 +1,7 @@
 // Published rows beside ours, and the differences.
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <set>
 
 #include "absl/strings/str_cat.h"
@@ -8,6 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "eval/leaderboard_internal.h"
 #include "eval/published.h"
+#include "lra/protocol_rules.h"
 
 namespace lra {
 namespace {
@@ -82,11 +84,6 @@ bool IsShown(const PublishedRows::Row& row) {
 
 // --- Ours beside it ---
 
-// "lra2020" of "lra2020@1".
-absl::string_view WithoutVersion(absl::string_view protocol) {
-  return protocol.substr(0, protocol.find('@'));
-}
-
 // Whether our runs follow the rules and sizes by which the source's rows were obtained. From rows
 // of others a difference says nothing of the method.
 bool IsObtainedAlike(const internal::ColumnRuns& column, const PublishedTable& source) {
@@ -94,7 +91,8 @@ bool IsObtainedAlike(const internal::ColumnRuns& column, const PublishedTable& s
   const ExperimentConfig& config = record.config();
   const std::string overrides = internal::TellingOverridesOf(record);
   return record.kind() == RunRecord::MEASURED && !source.our_protocol().empty() &&
-         WithoutVersion(config.protocol()) == source.our_protocol() &&
+         ProtocolName(config) == source.our_protocol() &&
+         ProtocolVersion(config.protocol()) >= OurRulesSince(source, column.task) &&
          config.preset() == source.our_preset() &&
          (overrides.empty() || overrides == source.our_override());
 }
@@ -165,13 +163,23 @@ AlignedRows AlignPublished(const PublishedTable& source, absl::string_view split
   return rows;
 }
 
+// " (listops: version 4 or later)": of the tasks whose rules earlier versions have otherwise.
+std::string VersionsText(const PublishedTable& source, const std::vector<std::string>& tasks) {
+  std::vector<std::string> versions;
+  for (const std::string& task : tasks) {
+    const uint32_t since = OurRulesSince(source, task);
+    if (since > 1) versions.push_back(absl::StrCat(task, ": version ", since, " or later"));
+  }
+  return versions.empty() ? "" : absl::StrCat(" (", absl::StrJoin(versions, ", "), ")");
+}
+
 // "cosformer2022 under protocol lra2020 (claimed), preset lra2020", "skyformer under settings of
 // its own (nystrom)".
-std::string RulesText(const PublishedTable& source) {
+std::string RulesText(const PublishedTable& source, const std::vector<std::string>& tasks) {
   if (source.our_preset().empty())
     return absl::StrCat(source.name(), " under settings of its own (", source.protocol(), ")");
-  return absl::StrCat(source.name(), " under protocol ", source.protocol(), ", preset ",
-                      source.our_preset());
+  return absl::StrCat(source.name(), " under protocol ", source.protocol(),
+                      VersionsText(source, tasks), ", preset ", source.our_preset());
 }
 
 // Why some differences are not there; `sources` are those that have none, by RulesText().
@@ -205,7 +213,7 @@ void AddPublished(const std::vector<PublishedTable>& published, absl::string_vie
     std::vector<bool> alike;
     for (const ColumnRuns& column : columns) alike.push_back(IsObtainedAlike(column, source));
     AlignedRows rows = AlignPublished(source, split, *table, alike);
-    if (rows.leaves_out) unlike.push_back(RulesText(source));
+    if (rows.leaves_out) unlike.push_back(RulesText(source, table->tasks));
     if (rows.published.rows.empty()) {
       table->notes.push_back(absl::StrCat("Published ", source.name(), " (", SourceText(source),
                                           ") has nothing that these columns show",

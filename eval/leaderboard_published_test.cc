@@ -197,6 +197,25 @@ TEST(LeaderboardPublishedTest, AnOverrideThatTheSourceNamesMayBeThere) {
   EXPECT_THAT(text(run), Not(HasSubstr("ours - published")));
 }
 
+// An earlier version may have had other rules of a task, as that of ListOps with brackets had.
+TEST(LeaderboardPublishedTest, AnEarlierVersionIsSubtractedWhereItsRulesOfTheTaskAreTheSame) {
+  const auto text = [](const std::string& task, const std::string& protocol) {
+    LocatedRecord run = OnTasks({task}, "nystromformer").front();
+    run.record.mutable_config()->set_protocol(protocol);
+    run.record.mutable_config()->set_preset("nystrom");
+    (*run.record.mutable_provenance())["train.steps"] = "protocol nystrom";
+    return WriteLeaderboard(Build({run}, {Load("nystromformer")}), TableFormat::kMarkdown);
+  };
+  const std::string difference = "| nystromformer: ours - published";
+  EXPECT_THAT(text("text", "nystrom@2"), Not(HasSubstr(difference)));
+  EXPECT_THAT(text("text", "nystrom@3"), HasSubstr(difference));
+  EXPECT_THAT(text("listops", "nystrom@4"), HasSubstr(difference));
+  EXPECT_THAT(text("listops", "nystrom@3"),
+              AllOf(Not(HasSubstr(difference)),
+                    HasSubstr("nystromformer under protocol nystrom (listops: version 4 or "
+                              "later), preset nystrom; ours under protocol nystrom@3, ")));
+}
+
 // One task was trained with fewer steps: it has no difference, and so the average has none.
 TEST(LeaderboardPublishedTest, AnAverageIsSubtractedWhereAllTasksAre) {
   auto runs = UnderLra2020(OnTasks(FiveTasks()));

@@ -101,6 +101,21 @@ absl::Status CheckColumn(const PublishedColumn& column) {
                    absl::StrJoin(units, " or "), ", not in ", column.unit()));
 }
 
+absl::Status CheckRulesSince(const PublishedTable& table) {
+  if (table.our_rules_since_size() > 0 && table.our_protocol().empty())
+    return absl::InvalidArgumentError("our_rules_since needs our_protocol");
+  std::set<std::string> tasks;
+  for (const RulesSince& since : table.our_rules_since()) {
+    const std::string task = since.task().empty() ? "every task" : since.task();
+    if (since.version() == 0)
+      return absl::InvalidArgumentError(
+          absl::StrCat("our_rules_since: version of ", task, " must be at least 1"));
+    if (!tasks.insert(task).second)
+      return absl::InvalidArgumentError(absl::StrCat("our_rules_since: ", task, " occurs twice"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckTable(const PublishedTable& table, absl::string_view name) {
   if (table.name() != name) {
     return absl::InvalidArgumentError(
@@ -116,6 +131,7 @@ absl::Status CheckTable(const PublishedTable& table, absl::string_view name) {
   }
   if (table.our_protocol().empty() != table.our_preset().empty())
     return absl::InvalidArgumentError("needs our_protocol and our_preset, or neither");
+  LRA_RETURN_IF_ERROR(CheckRulesSince(table));
   for (const PublishedColumn& column : table.columns()) LRA_RETURN_IF_ERROR(CheckColumn(column));
   for (const PublishedRow& row : table.rows()) LRA_RETURN_IF_ERROR(CheckRow(table, row));
   return absl::OkStatus();
@@ -129,6 +145,15 @@ absl::StatusOr<PublishedTable> LoadPublishedTable(absl::string_view name) {
   LRA_RETURN_IF_ERROR(ReadTextProto(path, &table));
   LRA_RETURN_IF_ERROR(Annotate(CheckTable(table, name), path));
   return table;
+}
+
+uint32_t OurRulesSince(const PublishedTable& table, absl::string_view task) {
+  uint32_t version = 1;
+  for (const RulesSince& since : table.our_rules_since()) {
+    if (since.task() == task) return since.version();
+    if (since.task().empty()) version = since.version();
+  }
+  return version;
 }
 
 PublishedColumn ColumnOf(const PublishedTable& table, absl::string_view name) {

@@ -3,6 +3,7 @@
 #ifndef LRA_EVAL_PUBLISHED_H_
 #define LRA_EVAL_PUBLISHED_H_
 
+#include <cstdint>
 #include <set>
 #include <string>
 #include <vector>
@@ -21,6 +22,9 @@ inline constexpr char kRecalledClass[] = "R";
 // evidence, a column twice, a cell without a value, a percentage outside 0 .. 100 (of a cell or of
 // an average), averages of more than six decimals.
 absl::StatusOr<PublishedTable> LoadPublishedTable(absl::string_view name);
+
+// From which version of `our_protocol` on its rules of the task are those of the rows.
+uint32_t OurRulesSince(const PublishedTable& table, absl::string_view task);
 
 // What the column's numbers are, with the fields filled that the table leaves empty.
 PublishedColumn ColumnOf(const PublishedTable& table, absl::string_view name);

@@ -4,15 +4,19 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "lra/config.h"
 #include "lra/config_folder_test_util.h"
+#include "lra/protocol_rules.h"
 
 namespace lra {
 namespace {
@@ -53,6 +57,41 @@ TEST(PublishedTest, RulesOfOursAreKnown) {
   }
   EXPECT_THAT(with_rules, ElementsAre("cosformer2022", "cosformer2022_table6", "lra2020",
                                       "lra2020_table3", "nystromformer"));
+}
+
+std::vector<std::pair<std::string, std::string>> RulesOf(const std::string& protocol,
+                                                         const std::string& task) {
+  auto fragment = LoadFragment("protocols", protocol);
+  EXPECT_TRUE(fragment.ok()) << fragment.status();
+  if (!fragment.ok()) return {};
+  ExperimentConfig rules = fragment->base();
+  MergeConfig(fragment->task().at(task), &rules);
+  return LeafFields(rules);
+}
+
+// A version from before a task's rules were changed is not that of the printed rows, and one from
+// after it is: whoever writes a new version says so in the tables that name the protocol.
+TEST(PublishedTest, OurRulesSinceAreThoseOfTheProtocolsVersions) {
+  int compared = 0;
+  for (const std::string& name : ConfigNames("published")) {
+    const PublishedTable table = Load(name);
+    const std::string& protocol = table.our_protocol();
+    if (protocol.empty()) continue;
+    const auto now = LoadFragment("protocols", protocol);
+    ASSERT_TRUE(now.ok()) << now.status();
+    for (const auto& [task, unused] : now->task()) {
+      const uint32_t since = OurRulesSince(table, task);
+      EXPECT_LE(since, now->version()) << name << ", " << task;
+      for (const std::string& earlier : EarlierVersions("protocols", protocol)) {
+        const bool is_alike = RulesOf(earlier, task) == RulesOf(protocol, task);
+        EXPECT_EQ(ProtocolVersion(earlier) >= since, is_alike) << name << ", " << task;
+        ++compared;
+      }
+    }
+    for (const RulesSince& since : table.our_rules_since())
+      EXPECT_TRUE(since.task().empty() || now->task().contains(since.task())) << since.task();
+  }
+  EXPECT_GT(compared, 0);
 }
 
 TEST(PublishedTest, EveryWrongAverageCarriesANote) {
@@ -245,6 +284,13 @@ TEST_F(PublishedFileTest, ContradictionsAreNamed) {
               HasSubstr("column text occurs twice"));
   EXPECT_THAT(Refusal("our_protocol: 'fair'"),
               HasSubstr("mine.textproto: needs our_protocol and our_preset, or neither"));
+  EXPECT_THAT(Refusal("our_rules_since { version: 2 }"),
+              HasSubstr("our_rules_since needs our_protocol"));
+  const std::string rules = "our_protocol: 'fair' our_preset: 'small' ";
+  EXPECT_THAT(Refusal(rules + "our_rules_since { task: 'text' }"),
+              HasSubstr("our_rules_since: version of text must be at least 1"));
+  EXPECT_THAT(Refusal(rules + "our_rules_since { version: 1 } our_rules_since { version: 2 }"),
+              HasSubstr("our_rules_since: every task occurs twice"));
   EXPECT_THAT(Refusal("columns { name: 'text' metric: 'nats' unit: '%' }"),
               HasSubstr("column \"text\": nats is in nats"));
   EXPECT_THAT(Refusal("columns { name: 'text' metric: 'bits_per_token' unit: 'bits/word' }"),

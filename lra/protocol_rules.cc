@@ -5,6 +5,7 @@
 #include <map>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
@@ -61,6 +62,13 @@ absl::string_view ProtocolName(absl::string_view full_name) {
 
 absl::string_view ProtocolName(const ExperimentConfig& config) {
   return ProtocolName(absl::string_view(config.protocol()));
+}
+
+uint32_t ProtocolVersion(absl::string_view full_name) {
+  uint32_t version = 0;
+  const size_t at = full_name.find('@');
+  if (at == full_name.npos || !absl::SimpleAtoi(full_name.substr(at + 1), &version)) return 0;
+  return version;
 }
 
 int64_t WarmupSteps(const ScheduleConfig& schedule, int64_t total_steps) {

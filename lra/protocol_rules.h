@@ -17,6 +17,9 @@ namespace lra {
 absl::string_view ProtocolName(absl::string_view full_name);
 absl::string_view ProtocolName(const ExperimentConfig& config);
 
+// 1 of "fair@1"; 0 of a name without a version.
+uint32_t ProtocolVersion(absl::string_view full_name);
+
 // Warm-up steps W of a stage of `total_steps`: warmup_steps where it is set, otherwise
 // warmup_fraction of the steps, rounded.
 int64_t WarmupSteps(const ScheduleConfig& schedule, int64_t total_steps);

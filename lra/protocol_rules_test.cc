@@ -46,6 +46,14 @@ std::vector<std::string> ChangesOf(const ResolvedConfig& resolved) {
   return lines;
 }
 
+TEST(ProtocolRulesTest, AFullNameIsANameAndAVersion) {
+  EXPECT_EQ(ProtocolName("fair@12"), "fair");
+  EXPECT_EQ(ProtocolVersion("fair@12"), 12);
+  EXPECT_EQ(ProtocolName("fair"), "fair");
+  EXPECT_EQ(ProtocolVersion("fair"), 0);
+  EXPECT_EQ(ProtocolVersion("fair@new"), 0);
+}
+
 TEST(ProtocolRulesTest, SizesLeaveTheBudgetToTheProtocol) {
   const ResolvedConfig text = ResolveUnder({"nystrom", "text"});
   EXPECT_EQ(text.config.train().steps(), 20000);
