@@ -12,6 +12,7 @@
 #include "lra/json_text.h"
 #include "lra/progress.h"
 #include "lra/text_columns.h"
+#include "suite/cell_differences.h"
 #include "suite/plan.h"
 #include "suite/times.h"
 
@@ -48,18 +49,21 @@ std::string BasisOf(const std::optional<RunCost>& cost) {
   return absl::StrCat(cost->finished_runs, cost->finished_runs == 1 ? " run" : " runs");
 }
 
-Line LineOf(const CellRuns& runs) {
+Line LineOf(const CellRuns& runs, const CellDifferences& differences) {
   const std::optional<RunCost>& cost = runs.plan->cost;
-  return {CellName(*runs.cell),
-          absl::StrCat(runs.left, " of ", runs.runs),
-          cost ? FormatSeconds(cost->wall_seconds) : "",
-          cost ? FormatSeconds(cost->cpu_seconds) : "",
-          cost ? FormatBytes(cost->memory_bytes) : "",
-          cost && cost->disk_bytes > 0 ? FormatBytes(cost->disk_bytes) : "",
-          BasisOf(cost)};
+  Line line = {CellName(*runs.cell)};
+  if (!differences.empty()) line.push_back(DifferencesText(differences, *runs.cell));
+  const Line numbers = {absl::StrCat(runs.left, " of ", runs.runs),
+                        cost ? FormatSeconds(cost->wall_seconds) : "",
+                        cost ? FormatSeconds(cost->cpu_seconds) : "",
+                        cost ? FormatBytes(cost->memory_bytes) : "",
+                        cost && cost->disk_bytes > 0 ? FormatBytes(cost->disk_bytes) : "",
+                        BasisOf(cost)};
+  line.insert(line.end(), numbers.begin(), numbers.end());
+  return line;
 }
 
-Json CellJson(const CellRuns& runs) {
+Json CellJson(const CellRuns& runs, const CellDifferences& differences) {
   const ExperimentConfig& config = runs.cell->config;
   Json json = {{"cell", CellName(*runs.cell)},
                {"task", config.task()},
@@ -67,6 +71,8 @@ Json CellJson(const CellRuns& runs) {
                {"runs", runs.runs},
                {"left", runs.left},
                {"basis", BasisOf(runs.plan->cost)}};
+  const auto own = differences.find(CellName(*runs.cell));
+  if (own != differences.end()) json["set_apart_by"] = own->second;
   if (const std::optional<RunCost>& cost = runs.plan->cost) {
     json["wall_seconds"] = cost->wall_seconds;
     json["cpu_seconds"] = cost->cpu_seconds;
@@ -95,14 +101,17 @@ std::string TotalText(const SuitePlan& plan) {
 }
 
 std::string PlanText(const std::vector<SuiteCell>& cells, const SuitePlan& plan) {
+  const CellDifferences differences = DifferencesOf(cells);
   std::vector<Line> lines = {{"cell", "left", "a run", "CPU time", "memory", "disk", "by"}};
-  for (const CellRuns& runs : ByCell(cells, plan)) lines.push_back(LineOf(runs));
+  if (!differences.empty()) lines[0].insert(lines[0].begin() + 1, "set apart by");
+  for (const CellRuns& runs : ByCell(cells, plan)) lines.push_back(LineOf(runs, differences));
   return absl::StrCat(AlignedText(lines), TotalText(plan), "\n");
 }
 
 std::string PlanJson(const std::vector<SuiteCell>& cells, const SuitePlan& plan) {
+  const CellDifferences differences = DifferencesOf(cells);
   Json of_cells = Json::array();
-  for (const CellRuns& runs : ByCell(cells, plan)) of_cells.push_back(CellJson(runs));
+  for (const CellRuns& runs : ByCell(cells, plan)) of_cells.push_back(CellJson(runs, differences));
   Json order = Json::array();
   for (size_t i = 0; i < cells.size(); ++i) {
     if (plan.runs[i].is_left) order.push_back(cells[i].name);

@@ -18,6 +18,7 @@
 #include "lra/text_columns.h"
 #include "lra/textproto.h"
 #include "nlohmann/json.hpp"
+#include "suite/cell_differences.h"
 
 namespace lra {
 namespace {
@@ -251,17 +252,22 @@ absl::Status RemoveFailure(const std::string& out, const SuiteCell& cell) {
 std::string StatusText(const std::vector<SuiteCell>& cells,
                        const std::vector<CellStatus>& statuses) {
   constexpr size_t kStateCharacters = 8;
+  const CellDifferences differences = DifferencesOf(cells);
   std::vector<std::vector<std::string>> lines;
   for (size_t i = 0; i < cells.size(); ++i) {
     const std::string detail = DetailOf(statuses[i]);
-    lines.push_back({cells[i].name, PadRight(CellStateName(statuses[i].state), kStateCharacters),
-                     std::string(absl::StripTrailingAsciiWhitespace(detail))});
+    std::vector<std::string>& line = lines.emplace_back();
+    line.push_back(cells[i].name);
+    if (!differences.empty()) line.push_back(DifferencesText(differences, cells[i]));
+    line.push_back(PadRight(CellStateName(statuses[i].state), kStateCharacters));
+    line.emplace_back(absl::StripTrailingAsciiWhitespace(detail));
   }
   return AlignedText(lines);
 }
 
 std::string StatusJson(const std::vector<SuiteCell>& cells,
                        const std::vector<CellStatus>& statuses) {
+  const CellDifferences differences = DifferencesOf(cells);
   nlohmann::ordered_json runs = nlohmann::ordered_json::array();
   for (size_t i = 0; i < cells.size(); ++i) {
     const std::optional<ItemState>& slurm = statuses[i].slurm;
@@ -273,6 +279,8 @@ std::string StatusJson(const std::vector<SuiteCell>& cells,
                     {"step", statuses[i].folder.step()},
                     {"steps", cells[i].config.train().steps()},
                     {"detail", DetailOf(statuses[i])}});
+    const auto own = differences.find(CellName(cells[i]));
+    if (own != differences.end()) runs.back()["set_apart_by"] = own->second;
     if (slurm) {
       runs.back()["slurm"] = {{"job", slurm->element},
                               {"queued", slurm->is_queued},
