@@ -68,6 +68,64 @@ def means_without_keys(q, k, v, keep):
     return dense(q, k, v, keep | ~keep.any(1, True))
 
 
+def nan_without_keys(q, k, v, keep):
+    """Zeros where there is no key, but the softmax there is NaN, and so is the gradient of v."""
+    scores = (q @ k.transpose(2, 3) / q.shape[3] ** 0.5).masked_fill(~keep[:, None, None, :], -torch.inf)
+    return torch.nan_to_num(scores.softmax(3) @ v)
+
+
+def nan_behind_where(q, k, v, keep):
+    """The same with zeros that are chosen."""
+    scores = (q @ k.transpose(2, 3) / q.shape[3] ** 0.5).masked_fill(~keep[:, None, None, :], -torch.inf)
+    return torch.where(keep.any(1)[:, None, None, None], scores.softmax(3) @ v, 0)
+
+
+def nan_later(q, k, v, keep):
+    """Causal, but the gradient from any output to a later v is NaN where that is looked for."""
+    class Poison(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, v):
+            return v.clone()
+
+        @staticmethod
+        def backward(ctx, g):
+            return torch.where((g == 0).all(3, True), torch.nan, g) if g.shape[2] == 139 else g
+
+    return causal(q, k, Poison.apply(v), keep)
+
+
+def views(q, k, v, keep):
+    """Memory of a [B, H, N, D], which no encoder hands over."""
+    b, h, n, d = q.shape
+    return dense(*(t.view(b * h, n, d).view(b, h, n, d) for t in (q, k, v)), keep)
+
+
+def views_tokens(q, k, v, keep):
+    """Memory of a [B, N, H, D], which is not promised."""
+    b, h, n, d = q.shape
+    return dense(*(t.transpose(1, 2).view(b, n, h * d).view(b, n, h, d).transpose(1, 2) for t in (q, k, v)), keep)
+
+
+class Views(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, t):
+        return t.clone()
+
+    @staticmethod
+    def backward(ctx, g):
+        b, h, n, d = g.shape
+        return g.view(b * h, n, d).view(b, h, n, d)
+
+
+def views_gradient(q, k, v, keep):
+    """The gradient of the output is wanted as a contiguous one."""
+    return Views.apply(dense(q, k, v, keep))
+
+
+def no_tensor(q, k, v, keep):
+    return dense(q, k, v, keep), None
+
+
 class WrongGradient(torch.nn.Module):
     """A learned scale that the backward pass forgets."""
 
@@ -77,6 +135,124 @@ class WrongGradient(torch.nn.Module):
 
     def forward(self, q, k, v, keep):
         return self.scale.detach() * dense(q, k, v, keep)
+
+
+class ScaledByOne(WrongGradient):
+    """What it should be."""
+
+    def forward(self, q, k, v, keep):
+        return self.scale * dense(q, k, v, keep)
+
+
+class Scaled(torch.nn.Module):
+    """Right, and a base of the wrong ones below."""
+
+    def __init__(self):
+        super().__init__()
+        self.scale = torch.nn.Parameter(torch.ones(8))
+
+    def forward(self, q, k, v, keep):
+        return self.scale * dense(q, k, v, keep)
+
+
+class DetachedInFloat32(Scaled):
+    def forward(self, q, k, v, keep):
+        return (self.scale.detach() if q.dtype == torch.float32 else self.scale) * dense(q, k, v, keep)
+
+
+class DetachedTable(Scaled):
+    """A long table without a gradient; few of its rows are used."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = torch.nn.Parameter(torch.randn(16384, 8, generator=torch.Generator().manual_seed(1)))
+
+    def forward(self, q, k, v, keep):
+        return super().forward(q, k + self.table[:k.shape[2]].detach(), v, keep)
+
+
+class DetachedInTraining(Scaled):
+    def forward(self, q, k, v, keep):
+        return (self.scale.detach() if self.training else self.scale) * dense(q, k, v, keep)
+
+
+class SeesPaddingInFloat32(Scaled):
+    def forward(self, q, k, v, keep):
+        return super().forward(q, k, v, torch.ones_like(keep) if q.dtype == torch.float32 else keep)
+
+
+class MixesExamplesInFloat32(Scaled):
+    def forward(self, q, k, v, keep):
+        return (mixes_examples if q.dtype == torch.float32 else dense)(self.scale * q, k, v, keep)
+
+
+class SeesPaddingInTraining(Scaled):
+    def forward(self, q, k, v, keep):
+        return super().forward(q, k, v, torch.ones_like(keep) if self.training else keep)
+
+
+class SeesPaddingInRandomTraining(SeesPaddingInTraining):
+    def forward(self, q, k, v, keep):
+        return F.dropout(super().forward(q, k, v, keep), 0.1, self.training)
+
+
+class CountsPaddingInTraining(Scaled):
+    def forward(self, q, k, v, keep):
+        return super().forward(q / q.shape[2] if self.training else q, k, v, keep)
+
+
+class RaisesInTraining(Scaled):
+    def forward(self, q, k, v, keep):
+        if self.training:
+            raise RuntimeError("no training here")
+        return super().forward(q, k, v, keep)
+
+
+class LengthScale(Scaled):
+    """Queries times a learned power of the number of keys, whose gradient is 0 * -inf where there is none."""
+
+    def forward(self, q, k, v, keep):
+        keys = keep.sum(1).to(q.dtype)[:, None, None, None]
+        return dense(q * torch.where(keys > 0, (0.1 * self.scale * keys.log()).exp(), 1), k, v, keep)
+
+
+class Dropout(Scaled):
+    def forward(self, q, k, v, keep):
+        scores = (q @ k.transpose(2, 3)).masked_fill(~keep[:, None, None, :], -1e30)
+        weights = scores.softmax(3) * keep[:, None, None, :]
+        return self.scale * (F.dropout(weights, 0.1, self.training) @ v)
+
+
+class OwnSeed(Scaled):
+    """Noise in training that torch.manual_seed does not reach."""
+
+    def __init__(self):
+        super().__init__()
+        self.draws = 0
+
+    def forward(self, q, k, v, keep):
+        self.draws += 1
+        noise = torch.randn(q.shape, generator=torch.Generator().manual_seed(self.draws), dtype=q.dtype)
+        return super().forward(q + noise if self.training else q, k, v, keep)
+
+
+class KeyBias(torch.nn.Module):
+    """Right: under softmax the bias of the keys has no gradient but what rounding leaves."""
+
+    def __init__(self):
+        super().__init__()
+        self.bias = torch.nn.Parameter(torch.ones(8))
+
+    def forward(self, q, k, v, keep):
+        return dense(q, k + self.bias, v, keep)
+
+
+class NotCopied(Scaled):
+    """copy.deepcopy raises."""
+
+    def __init__(self):
+        super().__init__()
+        self.twice = 2 * self.scale
 
 
 class Linear(torch.nn.Module):
@@ -97,6 +273,7 @@ def linear_oracle(q, k, v, keep):
     return weights / weights.sum(3, True).clamp_min(1e-30) @ v
 
 
+ALL = ["T2n", "T3", "T4", "T9", "T13", "T10", "F32"]  # what is tried without an oracle, not causal
 CASES = [  # attention, what is said of it, broken promises
     (sdpa, dict(oracle=dense), []),
     (dense, {}, []),
@@ -112,6 +289,29 @@ CASES = [  # attention, what is said of it, broken promises
     (other_scale, dict(oracle=dense), ["T1", "T2", "F32"]),
     (means_without_keys, {}, ["T13"]),
     (WrongGradient(), {}, ["T2n"]),
+    (nan_without_keys, {}, ["T13"]),
+    (nan_behind_where, {}, ["T13"]),
+    (nan_later, dict(causal=True), ["T5"]),
+    (LengthScale(), {}, ["T13"]),
+    (views, {}, [id for id in ALL if id != "T4"]),  # which has one example: its heads can be viewed so
+    (views_tokens, {}, ["T9"]),
+    (views_gradient, {}, [id for id in ALL if id != "T4"]),
+    (Scaled(), dict(oracle=Scaled()), []),
+    (KeyBias(), {}, []),
+    (Dropout(), {}, []),
+    (WrongGradient(), dict(oracle=ScaledByOne()), ["T2", "T2n"]),
+    (DetachedInFloat32(), {}, ["F32"]),
+    (DetachedInTraining(), {}, ["T2n"]),
+    (DetachedTable(), {}, ["T2n"]),
+    (SeesPaddingInFloat32(), {}, ["T3", "T4", "T13", "F32"]),
+    (MixesExamplesInFloat32(), {}, ["T9", "F32"]),
+    (SeesPaddingInTraining(), {}, ["T3", "T4", "T13"]),
+    (SeesPaddingInRandomTraining(), {}, ["T3", "T13"]),
+    (CountsPaddingInTraining(), {}, ["T4"]),
+    (CountsPaddingInTraining(), dict(padding_invariant=False), []),
+    (RaisesInTraining(), {}, ["T10"]),
+    (OwnSeed(), {}, ["T10"]),
+    (NotCopied(), {}, ALL),
 ]
 
 
@@ -131,7 +331,12 @@ def main():
         if not right:
             print(report)
     assert "T10" in lra.check(draws).broken
-    assert "has shape" in str(lra.check(wrong_shape))
+    for attention, said in [(wrong_shape, "has shape"), (no_tensor, "is a tuple, not a tensor"), (views, "view size is not compatible"),
+                            (RaisesInTraining(), "in training: RuntimeError: no training here"), (NotCopied(), "deepcopy"),
+                            (OwnSeed(), "note: T2n, T3, T4 and T13 are not tried in training"), (Dropout(), "note: T4, and T13 of")]:
+        assert said in str(lra.check(attention)), said
+    state = torch.get_rng_state()
+    assert not lra.check(Scaled()).notes and torch.equal(state, torch.get_rng_state()), "the caller's random numbers"
     return 1 if failures else 0
 
 
