@@ -15,7 +15,8 @@
 namespace lra {
 namespace internal {
 
-absl::StatusOr<SuiteInstances> MakeInstances(const AttentionMaker& maker, at::Device device) {
+absl::StatusOr<SuiteInstances> MakeInstances(const AttentionMaker& maker, at::Device device,
+                                             bool has_slopes) {
   SuiteInstances instances;
   for (const std::pair<int64_t, int64_t> shape :
        {std::pair{2, 4}, {3, 5}, {2, 6}, {2, 8}, {2, 16}}) {
@@ -27,6 +28,8 @@ absl::StatusOr<SuiteInstances> MakeInstances(const AttentionMaker& maker, at::De
     context.max_length_tokens = kSuiteTokens;
     context.parameters = &instance.parameters;
     context.scope = "attention.";
+    for (int64_t h = 0; has_slopes && h < shape.first; ++h)
+      context.distance_slopes.push_back(0.25 / static_cast<double>(h + 1));
     LRA_ASSIGN_OR_RETURN(instance.attention, maker(context));
     if (instance.attention->traits().projections == Projections::kNone) {
       // Its q, k and v are the layer's input, so E is their width.
@@ -63,23 +66,25 @@ void AttentionSuite::Masks(at::ScalarType type, bool causal) {
 }
 
 void AttentionSuite::RunFloat32() {
-  for (const bool causal : {false, true}) {
-    if (causal && !has_both()) continue;
+  EachForm([&](bool causal) {
     Try("F32", causal ? "N = 523, causal" : "N = 523", [&] { Float32(causal); });
+    Float32Shapes(causal);
     Masks(at::kFloat, causal);
-  }
+  });
   if (traits().supports_streaming) Try("T6", "float32", [&] { Streaming(at::kFloat, true); });
 }
 
 void AttentionSuite::RunFloat64() {
-  for (const bool causal : {false, true}) {
-    if (causal && !has_both()) continue;
+  EachForm([&](bool causal) {
     ForwardAndGradients(causal);
     Try("T2n", causal ? "N = 11, causal" : "N = 11", [&] { NumericGradients(causal); });
     Masks(at::kDouble, causal);
-  }
+    Try("T2", "parameters", [&] { ParameterGradients(causal); });
+    if (traits().is_row_stochastic) Try("T7", "positive q and k", [&] { RowStochastic(causal); });
+    if (traits().has_weights) Try("W", "N = 33", [&] { Weights(causal); });
+    Try("T10", "N = 45", [&] { Repeats(causal); });
+  });
   Try("T1", "in training", [&] { CrossAndNoise(); });
-  Try("T2", "parameters", [&] { ParameterGradients(); });
   if (has_causal()) {
     Try("T5", "later tokens", [&] { Future(); });
     Try("T5", "the causal form beside the other", [&] { CausalFlag(); });
@@ -88,12 +93,9 @@ void AttentionSuite::RunFloat64() {
     if (!traits().supports_streaming) continue;
     Try("T6", is_ragged ? "random mask" : "no mask", [&] { Streaming(at::kDouble, is_ragged); });
   }
-  if (traits().is_row_stochastic) Try("T7", "positive q and k", [&] { RowStochastic(); });
   Try("T8", "permuted keys", [&] { Permutation(); });
-  if (traits().has_weights) Try("W", "N = 33", [&] { Weights(); });
   Try("R", "N = 13", [&] { ReadsWhatItClaims(); });
   Try("L", "a sequence above the longest", [&] { LengthBound(); });
-  Try("T10", "N = 45", [&] { Repeats(); });
 }
 
 std::vector<ConformanceResult> AttentionSuite::Run() {
@@ -136,6 +138,13 @@ absl::StatusOr<std::vector<ConformanceResult>> CheckAttention(absl::string_view 
     LRA_ASSIGN_OR_RETURN(auto twins, internal::MakeInstances(maker, setting.device));
     LRA_ASSIGN_OR_RETURN(auto references, internal::MakeInstances(maker, at::kCPU));
     results = internal::AttentionSuite(name, setting, &instances, &twins, &references).Run();
+    if (!instances.begin()->second.attention->traits().takes_distance_slopes)
+      return absl::OkStatus();
+    LRA_ASSIGN_OR_RETURN(auto sloped, internal::MakeInstances(maker, setting.device, true));
+    LRA_ASSIGN_OR_RETURN(auto sloped_references, internal::MakeInstances(maker, at::kCPU, true));
+    internal::AttentionSuite with(name, setting, &sloped, &twins, &sloped_references);
+    for (ConformanceResult& result : with.RunWithSlopes(instances))
+      results.push_back(std::move(result));
     return absl::OkStatus();
   }));
   return results;

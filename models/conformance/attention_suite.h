@@ -24,8 +24,10 @@ struct SuiteInstance {
 };
 using SuiteInstances = std::map<std::pair<int64_t, int64_t>, SuiteInstance>;
 
-// Drawn on the CPU, as every model's parameters are, and moved to the device.
-absl::StatusOr<SuiteInstances> MakeInstances(const AttentionMaker& maker, at::Device device);
+// Drawn on the CPU, as every model's parameters are, and moved to the device. With slopes: those of
+// AttentionContext::distance_slopes, another for each head.
+absl::StatusOr<SuiteInstances> MakeInstances(const AttentionMaker& maker, at::Device device,
+                                             bool has_slopes = false);
 
 class AttentionSuite {
  public:
@@ -40,6 +42,8 @@ class AttentionSuite {
         references_(*references) {}
 
   std::vector<ConformanceResult> Run();
+  // Of instances that were made with distance slopes, beside those without.
+  std::vector<ConformanceResult> RunWithSlopes(const SuiteInstances& without);
 
  private:
   void RunFloat64();
@@ -65,6 +69,13 @@ class AttentionSuite {
   bool has_causal() const { return traits().causality != Causality::kNever; }
   // Whether input.causal makes a second function to check.
   bool has_both() const { return traits().causality == Causality::kOptional; }
+  // Once for each form, with whether it is the causal one.
+  template <class Body>
+  void EachForm(Body body) {
+    for (const bool causal : {false, true}) {
+      if (!causal || has_both()) body(causal);
+    }
+  }
   SuiteInstance& InstanceOf(const AttentionCase& c) const {
     return instances_.at({c.input.q.size(1), c.input.q.size(3)});
   }
@@ -76,10 +87,15 @@ class AttentionSuite {
   // Its output, on the CPU.
   at::Tensor Attend(const AttentionCase& c) const;
   AttentionOutcome Fast(const AttentionCase& c, Form form = Form::kFast) const {
-    return RunAttention(*InstanceOf(c).attention, form, c, setting_.device);
+    return Fast(InstanceOf(c), c, form);
+  }
+  AttentionOutcome Fast(const SuiteInstance& instance, const AttentionCase& c,
+                        Form form = Form::kFast) const {
+    return RunAttention(*instance.attention, form, c, setting_.device, instance.parameters);
   }
   AttentionOutcome Oracle(const AttentionCase& c) const {
-    return RunAttention(*ReferenceOf(c).attention, Form::kOracle, c);
+    const SuiteInstance& reference = ReferenceOf(c);
+    return RunAttention(*reference.attention, Form::kOracle, c, at::kCPU, reference.parameters);
   }
   void Add(const char* id, double measured, double bound, std::string detail) {
     results_.push_back({id, name_, measured <= bound, measured, bound, std::move(detail)});
@@ -106,10 +122,12 @@ class AttentionSuite {
   void ForwardAndGradients(bool causal);
   void FirstQueryAlone();
   void CrossAndNoise();
-  void ParameterGradients();
+  void ParameterGradients(bool causal);
   double NumericDifference(at::Tensor* input, const at::Tensor& gradient, const AttentionCase& c);
   void NumericGradients(bool causal);
   void Float32(bool causal);
+  void Float32Shapes(bool causal);
+  void CompareFloat32(const AttentionCase& c, const std::string& detail);
   void Bfloat16(bool causal);
 
   // attention_suite_masks.cc
@@ -124,13 +142,13 @@ class AttentionSuite {
   void Streaming(at::ScalarType type, bool is_ragged);
 
   // attention_suite_traits.cc
-  void RowStochastic();
+  void RowStochastic(bool causal);
   void WithinValues(AttentionCase c, const std::string& where);
   void Permutation();
-  void Weights();
+  void Weights(bool causal);
   void ReadsWhatItClaims();
   void LengthBound();
-  void Repeats();
+  void Repeats(bool causal);
 
   const std::string name_;
   const CheckSetting setting_;

@@ -16,6 +16,17 @@ namespace {
 
 const char* CausalName(bool causal) { return causal ? ", causal" : ""; }
 
+// The largest |t|; infinite where one is not finite.
+double Size(const at::Tensor& t) { return MaxDifference(t, at::zeros_like(t)); }
+
+// The largest difference of the gradients of what the attention owns.
+double ParameterDifference(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>& b) {
+  double worst = 0;
+  for (size_t i = 0; i < a.size(); ++i)
+    worst = std::max(worst, RelativeDifference(a[i], b[i], 1.0));
+  return worst;
+}
+
 }  // namespace
 
 void AttentionSuite::PadContent(at::ScalarType type, bool causal) {
@@ -36,9 +47,14 @@ void AttentionSuite::PadContent(at::ScalarType type, bool causal) {
         absl::StrCat(std::isnan(garbage) ? "NaN" : "1e3", " in padded keys and values, ",
                      TypeName(type), CausalName(causal));
     Add("T3", OutcomeDifference(outcome, clean, c), Unchanged(type), what);
-    const double leak = std::max(MaxDifference(outcome.dk * padded, at::zeros_like(outcome.dk)),
-                                 MaxDifference(outcome.dv * padded, at::zeros_like(outcome.dv)));
+    double leak = std::max(Size(outcome.dk * padded), Size(outcome.dv * padded));
+    if (outcome.dx.defined()) leak = std::max(leak, Size(outcome.dx * padded.squeeze(1)));
     Add("T3", leak, 0, absl::StrCat("gradient of padded keys and values, ", what));
+    // Nobody reads the rows of padded queries, but products with zeros must be zeros.
+    if (!std::isnan(garbage)) {
+      Add("T3", std::isinf(Size(outcome.output)) ? 1 : 0, 0,
+          absl::StrCat("outputs of padded queries are finite, ", what));
+    }
   }
 }
 
@@ -72,17 +88,25 @@ void AttentionSuite::BatchIndependence(at::ScalarType type, bool causal) {
   c.MaskFromLengths({29, 12, 20});
   const AttentionOutcome batch = Fast(c);
   double worst = 0;
+  std::vector<at::Tensor> sums;
+  for (const at::Tensor& t : batch.parameters) sums.push_back(at::zeros_like(t));
   for (int64_t b = 0; b < 3; ++b) {
     const AttentionCase one = c.Example(b, 29);
     const auto pick = [&](const at::Tensor& t) {
       return t.defined() ? t.narrow(0, b, 1) : at::Tensor();
     };
-    const AttentionOutcome expected = {pick(batch.output), pick(batch.dq), pick(batch.dk),
-                                       pick(batch.dv), pick(batch.dx)};
-    worst = std::max(worst, OutcomeDifference(Fast(one), expected, one));
+    const AttentionOutcome alone = Fast(one),
+                           expected = {pick(batch.output), pick(batch.dq), pick(batch.dk),
+                                       pick(batch.dv),     pick(batch.dx), alone.parameters};
+    worst = std::max(worst, OutcomeDifference(alone, expected, one));
+    for (size_t i = 0; i < sums.size(); ++i) sums[i] += alone.parameters[i];
   }
-  Add("T9", worst, Unchanged(type),
-      absl::StrCat("alone against in a batch of 3, ", TypeName(type), CausalName(causal)));
+  const std::string name = absl::StrCat(TypeName(type), CausalName(causal));
+  Add("T9", worst, Unchanged(type), absl::StrCat("alone against in a batch of 3, ", name));
+  if (!sums.empty()) {
+    Add("T9", ParameterDifference(batch.parameters, sums), Unchanged(type),
+        absl::StrCat("gradients of parameters are sums over the batch, ", name));
+  }
 }
 
 void AttentionSuite::FullyMasked(at::ScalarType type, bool causal) {
@@ -93,12 +117,14 @@ void AttentionSuite::FullyMasked(at::ScalarType type, bool causal) {
   c.upstream = upstream;  // the empty example gets gradients, too
   const AttentionOutcome outcome = Fast(c);
   double worst = 0;
-  for (const at::Tensor& t : {outcome.output, outcome.dq, outcome.dk, outcome.dv}) {
-    worst = std::max(worst, MaxDifference(t[1], at::zeros_like(t[1])));
+  for (const at::Tensor& t : {outcome.output, outcome.dq, outcome.dk, outcome.dv, outcome.dx}) {
+    if (t.defined()) worst = std::max(worst, Size(t[1]));
   }
   const std::string name = absl::StrCat(TypeName(type), CausalName(causal));
   Add("T13", worst, 0, absl::StrCat("an example without keys, ", name));
-  const double other = MaxDifference(outcome.output[0], Fast(c.Example(0, 13)).output[0]);
+  const AttentionOutcome alone = Fast(c.Example(0, 13));
+  const double other = std::max(MaxDifference(outcome.output[0], alone.output[0]),
+                                ParameterDifference(outcome.parameters, alone.parameters));
   Add("T13", other, Unchanged(type), absl::StrCat("the example beside it, ", name));
 }
 

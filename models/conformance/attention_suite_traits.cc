@@ -5,12 +5,14 @@
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/tensor.h>
+#include <ATen/ops/triu.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "absl/strings/str_cat.h"
 #include "lra/random.h"
 #include "models/attention_weights.h"
 #include "models/conformance/attention_suite.h"
@@ -45,13 +47,15 @@ void AttentionSuite::WithinValues(AttentionCase c, const std::string& where) {
       absl::StrCat("outputs lie between the smallest and the largest value, ", where));
 }
 
-void AttentionSuite::RowStochastic() {
+void AttentionSuite::RowStochastic(bool causal) {
   AttentionCase padded(700, 2, 2, 19, 19, 6), holes(701, 2, 2, 67, 67, 6);
+  padded.input.causal = holes.input.causal = causal;
+  const char* form = causal ? ", causal" : "";
   padded.MaskFromLengths({19, 8});
-  WithinValues(padded, "padding");
+  WithinValues(padded, absl::StrCat("padding", form));
   holes.MaskRandomly(702);
-  WithinValues(holes, "a random third masked");
-  if (traits().supports_cross) {
+  WithinValues(holes, absl::StrCat("a random third masked", form));
+  if (traits().supports_cross && !causal) {
     WithinValues({703, 2, 2, 41, 5, 6}, "41 queries, 5 keys");
     AttentionCase late(704, 2, 2, 19, 41, 6);
     late.MaskFromLengths({41, 8});
@@ -66,7 +70,7 @@ void AttentionSuite::RowStochastic() {
   large.input.x = padded.input.x.to(at::kFloat);
   const at::Tensor sums = Attend(large);
   Add("T7", MaxDifference(RealRows(sums, large), RealRows(at::ones_like(sums), large)), kFloat,
-      "constant values, large queries and keys, float32");
+      absl::StrCat("constant values, large queries and keys, float32", form));
 }
 
 void AttentionSuite::Permutation() {
@@ -100,8 +104,9 @@ void AttentionSuite::Permutation() {
 }
 
 // Checks the weights that attention maps are made of.
-void AttentionSuite::Weights() {
+void AttentionSuite::Weights(bool causal) {
   AttentionCase c(1400, 2, 2, 33, 33, 8);
+  c.input.causal = causal;
   c.MaskFromLengths({33, 20});
   const at::Tensor weights =
       ImpliedWeights(*InstanceOf(c).attention, InputOf(c)).value().cpu();  // [B, H, N, Nk]
@@ -109,9 +114,11 @@ void AttentionSuite::Weights() {
   const at::Tensor v = c.input.v.masked_fill(masked.view({2, 1, 33, 1}), 0);
   const at::Tensor expected = at::matmul(weights, v), actual = Attend(c);
   Add("W", RelativeDifference(RealRows(actual, c), RealRows(expected, c), 1.0), kForward,
-      "the output is the weights times the values");
+      absl::StrCat("the output is the weights times the values", causal ? ", causal" : ""));
   Add("W", weights.masked_select(masked.expand_as(weights)).abs().max().item<double>(), 0,
       "padded keys have no weight");
+  if (causal)
+    Add("W", at::triu(weights, 1).abs().max().item<double>(), 0, "later keys have no weight");
 }
 
 void AttentionSuite::ReadsWhatItClaims() {
@@ -147,17 +154,19 @@ void AttentionSuite::LengthBound() {
                          : "a sequence above the longest is taken");
 }
 
-void AttentionSuite::Repeats() {
+void AttentionSuite::Repeats(bool causal) {
+  const char* form = causal ? ", causal" : "";
   for (const at::ScalarType type : {at::kDouble, at::kFloat}) {
     AttentionCase c(1700, 2, 2, 45, 45, 8, type);
+    c.input.causal = causal;
     c.MaskRandomly(1701);
     c.input.is_training = true;
     c.input.weight_dropout = {0, 7, 8, 9, at::tensor(std::vector<int64_t>{3, 1}, at::kLong)};
     const AttentionOutcome first = Fast(c), second = Fast(c);
-    Add("T10", OutcomeDifference(first, second, c), 0, "the same twice gives the same bits");
-    const Attention& twin = *twins_.at({2, 8}).attention;
-    Add("T10", OutcomeDifference(RunAttention(twin, Form::kFast, c, setting_.device), first, c), 0,
-        "made anew with the same seed it gives the same bits");
+    Add("T10", OutcomeDifference(first, second, c), 0,
+        absl::StrCat("the same twice gives the same bits", form));
+    Add("T10", OutcomeDifference(Fast(twins_.at({2, 8}), c), first, c), 0,
+        absl::StrCat("made anew with the same seed it gives the same bits", form));
   }
 }
 

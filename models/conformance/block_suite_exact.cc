@@ -147,15 +147,15 @@ void BlockSuite::NumericGradients(const Variant& variant) {
       const double below = loss();
       values[at] = kept;
       const double expected = dense.const_data_ptr<double>()[at];
-      worst = std::max(worst, std::abs((above - below) / (2 * kStep) - expected) /
-                                  std::max(1.0, std::abs(expected)));
+      worst = Worse(worst, std::abs((above - below) / (2 * kStep) - expected) /
+                               std::max(1.0, std::abs(expected)));
     }
     return worst;
   };
   double worst = check(c.input.x, exact.dx);
   const auto& parameters = instance->parameters.parameters();
   for (size_t i = 0; i < parameters.size(); ++i)
-    worst = std::max(worst, check(parameters[i].value, exact.parameters[i]));
+    worst = Worse(worst, check(parameters[i].value, exact.parameters[i]));
   Add("T2n", worst, kNumeric, "central differences at 6 coordinates of x and of each parameter");
 }
 

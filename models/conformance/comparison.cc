@@ -8,6 +8,7 @@
 #include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "lra/check.h"
@@ -63,16 +64,29 @@ double MaxDifference(const at::Tensor& a, const at::Tensor& b) {
 }
 
 double RelativeDifference(const at::Tensor& a, const at::Tensor& b, double floor) {
+  const double difference = MaxDifference(a, b);
+  if (std::isinf(difference)) return difference;
   const double largest = b.numel() == 0 ? 0 : b.detach().abs().max().item<double>();
-  return MaxDifference(a, b) / std::max(floor, largest);
+  return difference / std::max(floor, largest);
+}
+
+double Worse(double a, double b) {
+  if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<double>::infinity();
+  return std::max(a, b);
 }
 
 AttentionCase::AttentionCase(uint32_t stream, int64_t batch, int64_t heads, int64_t queries,
                              int64_t keys, int64_t width, at::ScalarType type) {
-  input.q = RandomTensor(4 * stream, {batch, heads, queries, width}, type);
-  input.k = RandomTensor(4 * stream + 1, {batch, heads, keys, width}, type);
-  input.v = RandomTensor(4 * stream + 2, {batch, heads, keys, width}, type);
-  upstream = RandomTensor(4 * stream + 3, {batch, heads, queries, width}, type);
+  const auto draw = [&](uint32_t which, int64_t tokens) {
+    return RandomTensor(4 * stream + which, {batch, heads, tokens, width}, type)
+        .transpose(1, 2)
+        .contiguous()
+        .transpose(1, 2);
+  };
+  input.q = draw(0, queries);
+  input.k = draw(1, keys);
+  input.v = draw(2, keys);
+  upstream = draw(3, queries);
   input.x = RandomTensor(1000000 + stream, {batch, queries, LayerInputWidth(heads, width)}, type);
 }
 
@@ -88,6 +102,10 @@ void AttentionCase::MaskFromLengths(const std::vector<int64_t>& lengths) {
 void AttentionCase::MaskRandomly(uint32_t stream) {
   input.keep = RandomTensor(stream, {input.k.size(0), input.k.size(2)}, at::kDouble) > -0.4;
   input.keep.select(1, 0).fill_(true);
+}
+
+void AttentionCase::MakeContiguous() {
+  for (at::Tensor* t : {&input.q, &input.k, &input.v, &upstream}) *t = t->contiguous();
 }
 
 AttentionCase AttentionCase::Example(int64_t b, int64_t tokens) const {
@@ -117,24 +135,54 @@ AttentionInput OnDevice(AttentionInput input, at::Device device) {
   return input;
 }
 
+namespace {
+
+at::Tensor GradientOf(const at::Tensor& t) {
+  return t.grad().defined() ? t.grad().cpu() : at::zeros_like(t, at::kCPU);
+}
+
+}  // namespace
+
+ParametersIn::ParametersIn(at::ScalarType type, const ParameterStore& owned) {
+  for (const Parameter& parameter : owned.parameters()) {
+    at::Tensor value = parameter.value;
+    kept_.push_back(value.detach());
+    value.set_data(kept_.back().to(type));
+    value.mutable_grad() = at::Tensor();
+    values_.push_back(value);
+  }
+}
+
+ParametersIn::~ParametersIn() {
+  for (size_t i = 0; i < values_.size(); ++i) {
+    values_[i].mutable_grad() = at::Tensor();
+    values_[i].set_data(kept_[i]);
+  }
+}
+
+std::vector<at::Tensor> ParametersIn::Gradients() const {
+  std::vector<at::Tensor> gradients;
+  for (const at::Tensor& value : values_) gradients.push_back(GradientOf(value));
+  return gradients;
+}
+
 AttentionOutcome RunAttention(const Attention& attention, Form form, const AttentionCase& c,
-                              at::Device device) {
+                              at::Device device, const ParameterStore& owned) {
   AttentionInput input = OnDevice(c.input, device);
   const bool uses_x = attention.traits().uses_layer_input;
   if (!uses_x) input.x = at::Tensor();
   for (at::Tensor* t : {&input.q, &input.k, &input.v, &input.x}) {
     if (t->defined()) *t = t->detach().clone().set_requires_grad(true);
   }
+  const ParametersIn parameters(c.input.q.scalar_type(), owned);
   AttentionOutcome outcome;
   outcome.output = Run(attention, form, input);
   (outcome.output * c.upstream.to(device)).sum().backward();
-  const auto gradient = [](const at::Tensor& t) {
-    return t.grad().defined() ? t.grad().cpu() : at::zeros_like(t, at::kCPU);
-  };
-  outcome.dq = gradient(input.q);
-  outcome.dk = gradient(input.k);
-  outcome.dv = gradient(input.v);
-  if (uses_x) outcome.dx = gradient(input.x);
+  outcome.dq = GradientOf(input.q);
+  outcome.dk = GradientOf(input.k);
+  outcome.dv = GradientOf(input.v);
+  if (uses_x) outcome.dx = GradientOf(input.x);
+  outcome.parameters = parameters.Gradients();
   outcome.output = outcome.output.detach().cpu();
   return outcome;
 }
@@ -150,9 +198,12 @@ double OutcomeDifference(const AttentionOutcome& a, const AttentionOutcome& b,
   const auto difference = [](const at::Tensor& x, const at::Tensor& y) {
     return RelativeDifference(x, y, 1.0);
   };
-  const double of_x = a.dx.defined() ? difference(a.dx, b.dx) : 0;
+  LRA_CHECK(a.parameters.size() == b.parameters.size());
+  double worst = a.dx.defined() ? difference(a.dx, b.dx) : 0;
+  for (size_t i = 0; i < a.parameters.size(); ++i)
+    worst = std::max(worst, difference(a.parameters[i], b.parameters[i]));
   return std::max({difference(RealRows(a.output, c), RealRows(b.output, c)), difference(a.dq, b.dq),
-                   difference(a.dk, b.dk), difference(a.dv, b.dv), of_x});
+                   difference(a.dk, b.dk), difference(a.dv, b.dv), worst});
 }
 
 }  // namespace lra

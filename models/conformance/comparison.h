@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "models/base/parameters.h"
 #include "models/interface/attention.h"
 
 namespace lra {
@@ -15,9 +16,12 @@ namespace lra {
 // Standard normal numbers that depend on (stream, shape) only.
 at::Tensor RandomTensor(uint32_t stream, const std::vector<int64_t>& shape, at::ScalarType type);
 
+// The larger one; infinite where either is not a number, which std::max may drop.
+double Worse(double a, double b);
+
 // Largest |a - b|; infinite where either is not finite or shapes differ.
 double MaxDifference(const at::Tensor& a, const at::Tensor& b);
-// MaxDifference relative to the largest |b| (at least `floor`).
+// MaxDifference relative to the largest |b| (at least `floor`); infinite where that is.
 double RelativeDifference(const at::Tensor& a, const at::Tensor& b, double floor);
 
 // q, k, v, keep and the upstream gradient of one comparison; lengths = real tokens of each example
@@ -26,7 +30,8 @@ struct AttentionCase {
   AttentionInput input;
   at::Tensor upstream;  // [B, H, N, D]
 
-  // Random input, E = LayerInputWidth(heads, width); keep undefined.
+  // Random input, E = LayerInputWidth(heads, width); keep undefined. Tensors of heads lie in memory
+  // as [B, N, H, D], as layers hand them over.
   AttentionCase(uint32_t stream, int64_t batch, int64_t heads, int64_t queries, int64_t keys,
                 int64_t width, at::ScalarType type = at::kDouble);
   // Masks all keys from lengths[b] on, and in self-attention the upstream gradient of the queries
@@ -34,6 +39,8 @@ struct AttentionCase {
   void MaskFromLengths(const std::vector<int64_t>& lengths);
   // Masks about a third of the keys at random, never the first.
   void MaskRandomly(uint32_t stream);
+  // Lays them out as [B, H, N, D].
+  void MakeContiguous();
   // Example b alone, its first `tokens` queries and keys.
   AttentionCase Example(int64_t b, int64_t tokens) const;
 };
@@ -41,10 +48,26 @@ struct AttentionCase {
 // E of the layer inputs of the suite: not H D, so that one cannot stand for the other.
 constexpr int64_t LayerInputWidth(int64_t heads, int64_t width) { return heads * width + 3; }
 
-// Output and input gradients of sum(output * upstream); dx only where the attention uses x.
+// Output and gradients of sum(output * upstream); dx only where the attention uses x.
 struct AttentionOutcome {
   at::Tensor output, dq, dk, dv, dx;
+  std::vector<at::Tensor> parameters;  // what it owns
 };
+
+// What an attention owns in a type, without gradients, for as long as this lives.
+class ParametersIn {
+ public:
+  ParametersIn(at::ScalarType type, const ParameterStore& owned);
+  ~ParametersIn();
+  ParametersIn(const ParametersIn&) = delete;
+  ParametersIn& operator=(const ParametersIn&) = delete;
+  // On the CPU; zeros for one that the backward did not reach.
+  std::vector<at::Tensor> Gradients() const;
+
+ private:
+  std::vector<at::Tensor> values_, kept_;
+};
+
 enum class Form {
   kFast,
   kOracle,
@@ -56,10 +79,11 @@ enum class Form {
   kBfloat16WithoutProducts,
 };
 // Runs on `device`, where the attention is, and brings the outcome back to the CPU, where cases
-// are. x is withheld from attentions that do not claim to use it. Throws what the attention does,
-// or CheckOutput() (models/interface/attend.h).
+// are; what it `owned` is in the case's type meanwhile. x is withheld from attentions that do not
+// claim to use it. Throws what the attention does, or CheckOutput() (models/interface/attend.h).
 AttentionOutcome RunAttention(const Attention& attention, Form form, const AttentionCase& c,
-                              at::Device device = at::kCPU);
+                              at::Device device = at::kCPU,
+                              const ParameterStore& owned = ParameterStore(1));
 // The tensors of a case's input on a device; keys of dropout stay on the CPU.
 AttentionInput OnDevice(AttentionInput input, at::Device device);
 
@@ -67,7 +91,7 @@ AttentionInput OnDevice(AttentionInput input, at::Device device);
 // ("unspecified").
 at::Tensor RealRows(const at::Tensor& output, const AttentionCase& c);
 
-// Worst relative difference over output (real rows) and gradients.
+// Worst relative difference over output (real rows) and gradients, of parameters as well.
 double OutcomeDifference(const AttentionOutcome& a, const AttentionOutcome& b,
                          const AttentionCase& c);
 

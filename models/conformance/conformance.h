@@ -2,26 +2,28 @@
 // registries' conformance suites. Tests run them over all registered names; `lra check` runs them
 // as a tool.
 //
-// ids (bounds are in the results); all of them of the causal form too, where there is one:
+// ids (bounds are in the results); T, F32, B16 and W, but for T8, of the causal form too, where
+// there is one; gradients are those of inputs and of what the method owns:
 //   T1  fast form == dense oracle in float64: random masks, odd N, N = 1, one real token, cross,
 //       in training, weight dropout
-//   T2  gradients, of what the method owns too, == the oracle's by autograd; T2n: == central
-//       differences
-//   T3  garbage, then NaN, in padded positions changes nothing
+//   T2  gradients == the oracle's by autograd; T2n: == central differences
+//   T3  garbage, then NaN, in padded positions changes nothing; rows there are finite
 //   T4  nor does the amount of padding; where declared otherwise, it must, and the traits say why
 //   T5  later tokens change no earlier output, and get no gradient from it
-//   T6  streaming, token by token or in pieces, == all at once
+//   T6  streaming, token by token or in pieces, two texts at a time, == all at once
 //   T7  constant values give a constant output, weights >= 0
 //   T8  invariant to permuting the keys, or not, as declared
-//   T9  alone == in a batch
+//   T9  alone == in a batch; gradients of what it owns are the sums over the batch
 //   T10 equal bits in equal runs, and of another instance with the same seed
 //   T13 no keys: zeros and zero gradients
-//   F32 float32 stays near the float64 oracle, over several tiles
+//   F32 float32 stays near the float64 oracle, over several tiles, and for few tokens, odd widths,
+//       holes in the mask, cross and in training
 //   B16 so does numerics.precision=BF16 on the same rounded inputs: within one rounding, 2^-8, and
 //       F32's bound, or 8 where tiles multiply in bfloat16; rounding the inputs moves the output by
 //       no more than 8 roundings, or as declared
 //   W   the implied weights times the values are the output
-//   R   reads what it claims to read; exact softmax where declared
+//   R   reads what it claims to read; exact softmax where declared; distance slopes where it takes
+//       them, which T1, T2 and F32 then have as well
 //   L   refuses sequences above its longest, or not, as declared
 //   O   of a registered attention: every option is set, a number has a range, and the factory
 //       refuses what is unset or out of range by name
