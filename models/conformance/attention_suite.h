@@ -42,7 +42,7 @@ class AttentionSuite {
         references_(*references) {}
 
   std::vector<ConformanceResult> Run();
-  // Of instances that were made with distance slopes, beside those without.
+  // The instances were made with distance slopes, `without` without.
   std::vector<ConformanceResult> RunWithSlopes(const SuiteInstances& without);
 
  private:

@@ -206,11 +206,13 @@ TEST(PlantedBugTest, WrongYesOrNoIsCaughtAndTold) {
 // What throws breaks its own promise, by its message, and no other.
 TEST(PlantedBugTest, AnExceptionIsOneFailureAmongResults) {
   const auto failures = Failures(Planted::Bug::kRefusesOneToken);
-  ASSERT_EQ(failures.size(), 2u);
+  ASSERT_EQ(failures.size(), 4u);
   EXPECT_EQ(failures[0].id, "T1");
   EXPECT_EQ(failures[0].detail, "N = 1, no mask: LibTorch: one token is too few");
   EXPECT_FALSE(failures[0].was_compared);
   EXPECT_EQ(failures[1].detail, "N = 1, lengths N and 1: LibTorch: one token is too few");
+  EXPECT_EQ(failures[2].id, "F32");
+  EXPECT_EQ(failures[2].detail, failures[0].detail);
 }
 
 // [B, N, H, D] is no error of numbers, and is not told as one.
