@@ -96,6 +96,15 @@ absl::Status CheckSameRow(absl::string_view directory, const RunRecord& previous
                                                "; choose another --out"));
 }
 
+// A stored label is no token: one that is guessed right would count as all of them.
+absl::Status CheckHasLabels(const ExternalRun& run) {
+  if (!run.spec.guesses_tokens()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "task ", run.spec.name(),
+      ": its tokens are guessed (view.target=", DataView::Target_Name(run.view.target()),
+      "), and predictions of other code are one label an example: there is nothing to score"));
+}
+
 }  // namespace
 
 absl::StatusOr<ExternalRun> OpenExternalRun(const ExternalRequest& request) {
@@ -110,6 +119,7 @@ absl::StatusOr<ExternalRun> OpenExternalRun(const ExternalRequest& request) {
   LRA_ASSIGN_OR_RETURN(const SplitView split, SplitView::Create(data, request.split, run.view));
   run.data = IdentifyData(data.manifest(), run.view);
   run.spec = split.spec();
+  LRA_RETURN_IF_ERROR(CheckHasLabels(run));
   run.split = request.split;
   run.labels = Labels(split);
   run.indices = StoredIndices(split);

@@ -40,7 +40,8 @@ struct ExternalRun {
 };
 
 // A run with data, spec, view, split, labels and indices of the request; the data set says which
-// task it is. The errors of ReadManifest, LoadView, Dataset::Open and SplitView::Create.
+// task it is. The errors of ReadManifest, LoadView, Dataset::Open and SplitView::Create;
+// InvalidArgument where tokens are guessed, which predictions of one label an example are not.
 absl::StatusOr<ExternalRun> OpenExternalRun(const ExternalRequest& request);
 
 // "RUNS/external-mine-listops", "RUNS/external-mine-listops-s1" for another seed than 0.

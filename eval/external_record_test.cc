@@ -255,6 +255,15 @@ TEST(OpenExternalRunTest, TakesTaskViewAndLabelsFromTheData) {
   request.view.sets = {"max_length=2"};
   EXPECT_THAT(std::string(OpenExternalRun(request).status().message()),
               HasSubstr("max_length_tokens"));
+  // One label an example would have been scored as if it were the one token guessed of it.
+  for (const std::string target : {"NEXT", "MASKED"}) {
+    request.view.sets = {"target=" + target};
+    const absl::Status status = OpenExternalRun(request).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+    EXPECT_THAT(std::string(status.message()),
+                AllOf(HasSubstr("task listops: its tokens are guessed (view.target=" + target),
+                      HasSubstr("one label an example")));
+  }
   request.data_dir = folder.File("nothing");
   EXPECT_EQ(OpenExternalRun(request).status().code(), absl::StatusCode::kNotFound);
 }
