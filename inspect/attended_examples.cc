@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "datasets/loader.h"
 #include "lra/config.h"
+#include "models/next_token_model.h"
 #include "train/micro_batch.h"
 
 namespace lra {
@@ -36,7 +37,7 @@ absl::Status CheckHasWeights(const ExperimentConfig& config) {
 }
 
 bool HasCls(const OpenedCheckpoint& opened) {
-  return opened.state.config().model().pooling() == ModelConfig::CLS;
+  return HasCls(opened.state.config(), opened.state.spec());
 }
 
 int64_t TokensSeen(const OpenedCheckpoint& opened, int64_t example) {

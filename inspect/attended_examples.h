@@ -15,6 +15,7 @@ namespace lra {
 // InvalidArgument for a block that uses no attention.
 absl::Status CheckHasWeights(const ExperimentConfig& config);
 
+// Whether the model puts a vector in front of each sequence (models/next_token_model.h).
 bool HasCls(const OpenedCheckpoint& opened);
 
 // How many tokens of the example an attention sees: CLS counts, padding only where it affects the

@@ -253,6 +253,11 @@ absl::Status CheckHead(const ModelConfig& model, const TaskSpec& spec) {
 
 }  // namespace
 
+bool HasCls(const ExperimentConfig& config, const TaskSpec& spec) {
+  if (spec.guesses_tokens()) return !spec.hides_tokens();
+  return config.model().pooling() == ModelConfig::CLS;
+}
+
 std::vector<int64_t> GuessingRows(const HostBatch& batch) {
   std::vector<int64_t> rows;
   rows.reserve(batch.labels.size());

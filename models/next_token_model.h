@@ -28,6 +28,10 @@ namespace lra {
 absl::StatusOr<std::unique_ptr<Classifier>> CreateNextTokenModel(const ExperimentConfig& config,
                                                                  const TaskSpec& spec);
 
+// Whether the model of such data puts a learned vector (CLS) in front of each sequence, in place 0:
+// always where the next token is guessed, never where hidden ones are, else as model.pooling says.
+bool HasCls(const ExperimentConfig& config, const TaskSpec& spec);
+
 // [G] the rows of the encoder's flattened output [B (N + 1), E], or [B N, E] where tokens are
 // hidden, that guess batch.labels.
 std::vector<int64_t> GuessingRows(const HostBatch& batch);

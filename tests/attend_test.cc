@@ -99,6 +99,61 @@ TEST_F(AttendTest, OneExampleHasItsTokensNamed) {
               HasSubstr("--max-tokens: is 1, but example 3 has "));
 }
 
+// Where the next token is guessed, a vector stands in front, whatever pooling says; where hidden
+// ones are, none does.
+TEST_F(AttendTest, TokensThatAreGuessedHaveTheirOwnNames) {
+  struct {
+    std::vector<std::string> sets;
+    bool has_cls;
+  } const cases[] = {{{"view.target=NEXT", "attention.causal=true"}, true},
+                     {{"view.target=MASKED", "model.pooling=CLS"}, false}};
+  for (const auto& [sets, has_cls] : cases) {
+    SCOPED_TRACE(sets[0]);
+    const TestFolder folder;
+    WriteRandomTask("listops", folder.File("data"));
+    std::vector<std::string> all = {"train.steps=1", "train.eval_every_steps=1"};
+    all.insert(all.end(), sets.begin(), sets.end());
+    ASSERT_TRUE(TrainRun(RandomTaskRequest("listops", "fair", all, folder, "run")).ok());
+    AttendRequest request;
+    request.checkpoint = folder.File("run");
+    request.out_dir = folder.File("maps");
+    request.example = 3;
+    request.quiet = true;
+    const auto attended = AttendCheckpoint(request);
+    ASSERT_TRUE(attended.ok()) << attended.status();
+    const auto data = Dataset::Open(folder.File("data"), {.splits = {"validation"}});
+    ASSERT_TRUE(data.ok()) << data.status();
+    DataView view;
+    view.set_max_length_tokens(48);  // as RandomTaskRequest
+    const auto split = SplitView::Create(*data, "validation", view);
+    ASSERT_TRUE(split.ok()) << split.status();
+    std::vector<int32_t> ids;
+    split->Read(3, &ids);
+    std::vector<std::string> names;
+    if (has_cls) names.emplace_back("<cls>");
+    for (const int32_t id : ids) names.push_back(data->spec().token_names(id));
+    EXPECT_EQ(attended->tokens, names);
+    EXPECT_EQ(attended->maps.front().tokens, static_cast<int64_t>(names.size()));
+    request.max_tokens = static_cast<int64_t>(names.size()) - 1;
+    EXPECT_THAT(std::string(AttendCheckpoint(request).status().message()),
+                HasSubstr("example 3 has " + std::to_string(names.size()) + " tokens"));
+  }
+}
+
+// Their pixels begin behind the vector, or where there is none with the first key.
+TEST_F(AttendTest, PixelsThatAreGuessedAreFoldedBack) {
+  AttendRequest request = Trained(
+      "mnist_pixels",
+      {"view.target=MASKED", "view.split=SEED42", "attention.causal=false", "model.pooling=CLS"},
+      "linear");
+  request.layer = 0;
+  request.examples = 1;
+  const auto attended = AttendCheckpoint(request);
+  ASSERT_TRUE(attended.ok()) << attended.status();
+  EXPECT_EQ(attended->maps.back().tokens, 784);
+  EXPECT_EQ(Array("layer0-picture.npy").shape, (std::vector<int64_t>{28, 28}));
+}
+
 // Entry (i, j) is cos(pi (i - j) / 2M), whatever the queries and keys of the examples.
 TEST_F(AttendTest, TheReweightingIsWhatPositionsDo) {
   AttendRequest request = Trained("listops", {"attention.options.scale_tokens=3000"}, "cosformer");

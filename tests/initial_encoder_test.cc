@@ -156,6 +156,40 @@ TEST_F(InitialEncoderTest, LabelsFollowTokens) {
   EXPECT_TRUE(at::equal(here.at("embedding.token.weight"), there.at("embedding.token.weight")));
 }
 
+// The id that hides tokens stands behind all others: it stays behind, or begins anew. Where tokens
+// are hidden nothing stands in front of them, whatever pooling says.
+TEST_F(InitialEncoderTest, HiddenTokensAndLabelsReadTheSameIds) {
+  const std::string tokens = "embedding.token.weight", positions = "embedding.position.weight";
+  const std::vector<std::string> labels = {"model.positions=LEARNED", "model.pooling=CLS"};
+  std::vector<std::string> hidden = labels;
+  hidden.emplace_back("view.target=MASKED");
+  const std::string of_hidden = Trained("hidden-origin", "linear", hidden);
+  const Tensors there = TensorsOf(of_hidden);
+  InitialEncoder taken;
+  const Tensors here = Begins(From(of_hidden, "hidden-labels", "linear", labels), &taken);
+  ASSERT_EQ(there.count("embedding.cls"), 0u);
+  EXPECT_THAT(taken.fresh(), Contains("embedding.cls"));
+  EXPECT_THAT(taken.left(), UnorderedElementsAre("head.logits.weight", "head.logits.bias"));
+  const int64_t ids = here.at(tokens).size(0), rows = there.at(positions).size(0);
+  ASSERT_EQ(there.at(tokens).size(0), ids + 1);
+  EXPECT_TRUE(at::equal(here.at(tokens), there.at(tokens).narrow(0, 0, ids)));
+  ASSERT_EQ(here.at(positions).size(0), rows + 1);
+  EXPECT_TRUE(at::equal(here.at(positions).narrow(0, 1, rows), there.at(positions)));
+
+  const std::string of_labels = Trained("hidden-of-labels", "linear", labels);
+  const Tensors theirs = TensorsOf(of_labels);
+  const Tensors fresh = Begins(Request("hidden-scratch", "linear", hidden));
+  const Tensors back = Begins(From(of_labels, "hidden-back", "linear", hidden), &taken);
+  EXPECT_THAT(taken.left(), Contains("embedding.cls"));
+  ASSERT_EQ(back.at(tokens).size(0), ids + 1);
+  EXPECT_TRUE(at::equal(back.at(tokens).narrow(0, 0, ids), theirs.at(tokens)));
+  EXPECT_TRUE(at::equal(back.at(tokens)[ids], fresh.at(tokens)[ids]));
+  EXPECT_TRUE(at::equal(back.at(positions), theirs.at(positions).narrow(0, 1, rows)));
+
+  const Tensors again = Begins(From(of_hidden, "hidden-again", "linear", hidden));
+  EXPECT_TRUE(at::equal(again.at(tokens), there.at(tokens)));
+}
+
 TEST_F(InitialEncoderTest, LearnedPositionsAreThoseOfTheirTokens) {
   const std::string positions = "embedding.position.weight";
   const std::string learned = "model.positions=LEARNED";

@@ -21,6 +21,7 @@
 #include "lra/progress.h"
 #include "lra/status_macros.h"
 #include "models/block_facts.h"
+#include "models/next_token_model.h"
 #include "run_folder/checkpoint.h"
 #include "train/field_difference.h"
 
@@ -62,10 +63,13 @@ absl::Status CheckTaps(const ExperimentConfig& other, const ExperimentConfig& co
                    "set it as there, or take an encoder without them"));
 }
 
-// Whether a vector stands in front of each sequence and has position 0.
-bool HasCls(const ExperimentConfig& config, const TaskSpec& spec) {
-  return (spec.guesses_tokens() && !spec.hides_tokens()) ||
-         config.model().pooling() == ModelConfig::CLS;
+// What data of this spec reads, but for the id behind all others that hides tokens: no example has
+// it, so that an embedding with it serves the same data as one without.
+TaskSpec WithoutHiddenId(TaskSpec spec) {
+  if (!spec.hides_tokens()) return spec;
+  spec.set_vocabulary_size(spec.vocabulary_size() - 1);
+  if (spec.token_names_size() > 0) spec.mutable_token_names()->RemoveLast();
+  return spec;
 }
 
 // Positions that a model has for tokens.
@@ -110,7 +114,8 @@ class Taking {
       : there_(there.begin(), there.end()),
         is_other_attention_(other.config().attention().name() != config.attention().name()),
         cls_there_(HasCls(other.config(), other.spec())),
-        cls_here_(HasCls(config, spec)) {}
+        cls_here_(HasCls(config, spec)),
+        hides_here_(spec.hides_tokens()) {}
 
   absl::Status Fill(const ParameterStore& parameters) {
     const c10::NoGradGuard no_grad;
@@ -134,8 +139,9 @@ class Taking {
       result_.add_fresh(name);
       return absl::OkStatus();
     }
-    const at::Tensor rows = RowsFor(parameter, found->second);
-    if (rows.sizes() != ValuesOf(parameter).sizes()) {
+    const at::Tensor values = ValuesOf(parameter, found->second);
+    const at::Tensor rows = RowsFor(parameter, values.size(0), found->second);
+    if (rows.sizes() != values.sizes()) {
       // What an attention has for each position, at another length.
       if (is_own) {
         result_.add_fresh(name);
@@ -145,32 +151,34 @@ class Taking {
           "tensor \"", name, "\" has shape [", absl::StrJoin(found->second.sizes(), ", "),
           "] there, the model needs [", absl::StrJoin(parameter.value.sizes(), ", "), "]"));
     }
-    ValuesOf(parameter).copy_(rows);
+    values.copy_(rows);
     taken_.insert(name);
     result_.set_taken(result_.taken() + 1);
     result_.set_taken_values(result_.taken_values() + rows.numel());
     return absl::OkStatus();
   }
 
-  // The values of ours that are filled. A vector in front that the other run lacks keeps its own
-  // position.
-  at::Tensor ValuesOf(const Parameter& parameter) const {
-    const bool is_behind_cls = parameter.name == kPositionTable && cls_here_ && !cls_there_;
-    return is_behind_cls ? parameter.value.narrow(0, 1, parameter.value.size(0) - 1)
-                         : parameter.value;
+  // The values of ours that are filled from theirs. A vector in front that the other run lacks
+  // keeps its own position, and the id of hidden tokens its own row.
+  at::Tensor ValuesOf(const Parameter& parameter, const at::Tensor& theirs) const {
+    const at::Tensor& own = parameter.value;
+    if (parameter.name == kPositionTable && cls_here_ && !cls_there_)
+      return own.narrow(0, 1, own.size(0) - 1);
+    const bool lacks_hidden_id =
+        parameter.name == kTokenTable && hides_here_ && theirs.size(0) == own.size(0) - 1;
+    return lacks_hidden_id ? own.narrow(0, 0, own.size(0) - 1) : own;
   }
 
-  // Their rows for them: of tokens those of all ids (pretraining has one more, for hidden tokens),
-  // of positions those of our tokens.
-  at::Tensor RowsFor(const Parameter& parameter, const at::Tensor& values) const {
-    const int64_t rows = ValuesOf(parameter).size(0);
+  // Their rows for `rows` of ours: of tokens those of all ids (a run that hides tokens has one more
+  // for these), of positions those of our tokens.
+  at::Tensor RowsFor(const Parameter& parameter, int64_t rows, const at::Tensor& theirs) const {
     const int64_t first = parameter.name == kPositionTable && cls_there_ && !cls_here_ ? 1 : 0;
     const bool is_table = parameter.name == kTokenTable || parameter.name == kPositionTable;
-    return is_table && first + rows <= values.size(0) ? values.narrow(0, first, rows) : values;
+    return is_table && first + rows <= theirs.size(0) ? theirs.narrow(0, first, rows) : theirs;
   }
 
   const std::map<std::string, at::Tensor> there_;
-  const bool is_other_attention_, cls_there_, cls_here_;
+  const bool is_other_attention_, cls_there_, cls_here_, hides_here_;
   std::set<std::string> taken_;
   InitialEncoder result_;
 };
@@ -190,8 +198,8 @@ std::string Named(const google::protobuf::RepeatedPtrField<std::string>& names,
 
 absl::Status CheckSameEncoder(const CheckpointState& other, const ExperimentConfig& config,
                               const TaskSpec& spec) {
-  const std::string there = IdContent(other.spec(), other.config().view());
-  const std::string here = IdContent(spec, config.view());
+  const std::string there = IdContent(WithoutHiddenId(other.spec()), other.config().view());
+  const std::string here = IdContent(WithoutHiddenId(spec), config.view());
   if (there != here) {
     constexpr size_t kShown = 120;
     return absl::InvalidArgumentError(
