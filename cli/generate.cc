@@ -4,10 +4,13 @@
 #include <cmath>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "cli/command.h"
 #include "cli/flags.h"
@@ -23,7 +26,9 @@ namespace {
 
 struct GenerateFlags {
   GenerateRequest request;
-  std::string prompt, png;
+  std::string prompt, png, split;
+  std::optional<int64_t> top_k;
+  std::optional<uint32_t> seed;
   bool recompute = false;
 };
 
@@ -31,7 +36,8 @@ int64_t DrawnTokens(const GeneratedText& text) {
   return static_cast<int64_t>(text.ids.size()) - text.given_tokens;
 }
 
-// "1.234 bits/dim": of the drawn tokens, in the unit that tables have on such a task.
+// "1.234 bits/dim": of the drawn tokens, in the unit that tables of bits_per_token have on such a
+// task, whatever its own metric is (that of copy is nats).
 std::string BitsText(const TaskSpec& spec, const GeneratedText& text) {
   Sums sums;
   (*sums.mutable_counts())[kTokens] = DrawnTokens(text);
@@ -85,13 +91,16 @@ void Print(const GenerateRequest& request, const Generated& generated, const std
 void PrintAsJson(const GenerateRequest& request, const Generated& generated) {
   nlohmann::ordered_json json = {{"attention", generated.attention},
                                  {"weights_sha256", generated.weights_sha256},
-                                 {"seed", request.seed},
-                                 {"temperature", request.temperature},
-                                 {"top_k", request.top_k},
-                                 {"seconds", generated.seconds},
-                                 {"state_bytes_per_text", generated.state_bytes_per_text},
-                                 {"state_bytes_per_token", StateGrowth(generated.state_sizes)},
-                                 {"state_sizes", nlohmann::ordered_json::array()}};
+                                 {"temperature", request.temperature}};
+  // The likeliest token is not drawn.
+  if (request.temperature > 0) {
+    json["seed"] = request.seed;
+    json["top_k"] = request.top_k;
+  }
+  json["seconds"] = generated.seconds;
+  json["state_bytes_per_text"] = generated.state_bytes_per_text;
+  json["state_bytes_per_token"] = StateGrowth(generated.state_sizes);
+  json["state_sizes"] = nlohmann::ordered_json::array();
   for (const StateSize& size : FirstHalfAndLast(generated.state_sizes))
     json["state_sizes"].push_back({{"tokens", size.tokens}, {"bytes_per_text", size.bytes}});
   for (const GeneratedText& text : generated.texts) {
@@ -105,24 +114,56 @@ void PrintAsJson(const GenerateRequest& request, const Generated& generated) {
   PrintJson(json);
 }
 
+// Refuses flags that would change nothing.
+absl::Status CheckGenerateFlags(const GenerateFlags& flags) {
+  const GenerateRequest& request = flags.request;
+  const auto check = [](absl::string_view why,
+                        const std::vector<std::pair<const char*, bool>>& unused) {
+    for (const auto& [flag, is_given] : unused) {
+      if (is_given) return absl::InvalidArgumentError(absl::StrCat(why, ": leave ", flag, " out"));
+    }
+    return absl::OkStatus();
+  };
+  const bool has_prompt = !flags.prompt.empty();
+  if (has_prompt || request.given_tokens == int64_t{0}) {
+    LRA_RETURN_IF_ERROR(check(absl::StrCat(has_prompt ? "--prompt" : "--given 0", " needs no data"),
+                              {{"--split", !flags.split.empty()},
+                               {"--data", !request.data_dir.empty()},
+                               {"--other-data", request.allows_other_data}}));
+  }
+  if (request.temperature > 0) return absl::OkStatus();
+  return check("--temperature 0 takes the likeliest token",
+               {{"--top-k", flags.top_k.has_value()}, {"--seed", flags.seed.has_value()}});
+}
+
+absl::Status WritePng(const std::string& path, const Generated& generated) {
+  LRA_ASSIGN_OR_RETURN(const std::string png, GeneratedPng(generated));
+  return WriteFileAtomically(path, png);
+}
+
 absl::Status Run(const GenerateFlags& flags, const CommandContext& context) {
+  LRA_RETURN_IF_ERROR(CheckGenerateFlags(flags));
+  const bool has_png = !flags.png.empty();
+  // Whether the file can be made is known before anything is drawn.
+  if (has_png) LRA_RETURN_IF_ERROR(FileWriter::Open(flags.png).status());
   GenerateRequest request = flags.request;
+  request.draws_pictures = has_png;
+  if (!flags.split.empty()) request.split = flags.split;
+  request.top_k = flags.top_k.value_or(request.top_k);
+  request.seed = flags.seed.value_or(request.seed);
   request.quiet = context.quiet;
   request.command_line = context.command_line;
   if (!flags.prompt.empty()) request.prompt = flags.prompt;
   if (flags.recompute) request.kind = StreamKind::kRecompute;
   LRA_RETURN_IF_ERROR(StartComputing(request.threads, context));
   LRA_ASSIGN_OR_RETURN(const Generated generated, Generate(request));
-  if (!flags.png.empty()) {
-    LRA_ASSIGN_OR_RETURN(const std::string png, GeneratedPng(generated));
-    LRA_RETURN_IF_ERROR(WriteFileAtomically(flags.png, png));
-  }
+  const absl::Status written = has_png ? WritePng(flags.png, generated) : absl::OkStatus();
   if (context.json) {
     PrintAsJson(request, generated);
   } else {
-    Print(request, generated, flags.png);
+    Print(request, generated, written.ok() ? flags.png : "");
   }
-  return absl::OkStatus();
+  return written;
 }
 
 }  // namespace
@@ -152,19 +193,19 @@ void AddGenerateCommand(CLI::App* app, CommandContext* context) {
   AddOption(command, "--temperature", &request->temperature,
             "Logits are divided by it; 0 takes the likeliest token",
             {.shows_default = true, .allowed = FlagRules::kRange, .least = 0, .largest = 100});
-  AddOption(command, "--top-k", &request->top_k,
-            "Draw from so many of the likeliest tokens; 0 = all",
-            {.shows_default = true, .allowed = FlagRules::kNonNegative});
-  AddOption(command, "--seed", &request->seed, "Seed of the draws", {.shows_default = true});
+  AddOption(command, "--top-k", &flags->top_k,
+            "Draw from so many of the likeliest tokens (default: 0 = all)",
+            {.allowed = FlagRules::kNonNegative});
+  AddOption(command, "--seed", &flags->seed, "Seed of the draws (default: 0)");
   AddSwitch(command, "--recompute", &flags->recompute,
             "Run the model over the whole text for each token; for those that do not stream");
   AddOption(command, "--png", &flags->png,
             "Also draw what was given, what was made of it and the original, for pictures only",
             {.value = kFileValue});
   AddDataOfRun(command, &request->data_dir, &request->allows_other_data);
-  AddOption(command, "--split", &request->split,
-            "Split; a look at test is logged in the run's record",
-            {.shows_default = true, .value = kSplitValue});
+  AddOption(command, "--split", &flags->split,
+            "Split (default: validation); a look at test is logged in the run's record",
+            {.value = kSplitValue});
   request->threads = 1;
   AddThreads(command, &request->threads, "; a token is too little work for more than one");
   AddDevice(command, &request->device);

@@ -24,6 +24,14 @@ std::string Units(const TaskSpec& spec) {
 
 }  // namespace
 
+int32_t EndMarkId(const TaskSpec& spec, const DataView& view) {
+  constexpr int32_t kBehindUnknownId = 2;  // padding and unknown code points stand in front
+  if (!view.end_mark()) return -1;
+  if (view.unit() == DataView::CODE_POINT) return kBehindUnknownId;
+  const int32_t behind = (view.unknown_id() ? 1 : 0) + (spec.hides_tokens() ? 1 : 0);
+  return spec.vocabulary_size() - 1 - behind;
+}
+
 std::string IdContent(const TaskSpec& spec, const DataView& view) {
   if (IsImage(spec))
     return absl::StrCat(Pixels(spec, view),

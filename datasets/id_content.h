@@ -2,6 +2,7 @@
 #ifndef LRA_DATASETS_ID_CONTENT_H_
 #define LRA_DATASETS_ID_CONTENT_H_
 
+#include <cstdint>
 #include <string>
 
 #include "lra/config.pb.h"
@@ -11,6 +12,10 @@ namespace lra {
 
 // The first id that a token can have: 0, or 1 where 0 is kept for padding.
 inline int FirstId(const TaskSpec& spec) { return spec.zero_is_token() ? 0 : 1; }
+
+// The id of the end mark in data whose spec, as seen through `view`, is `spec`; -1 where the view
+// adds none.
+int32_t EndMarkId(const TaskSpec& spec, const DataView& view);
 
 // Describes the inputs of a model that reads data whose spec, as seen through `view`, is `spec`:
 // "bytes, 257 ids". Two data sets have the same description if and only if every id (or real

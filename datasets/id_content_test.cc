@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
 #include "datasets/view.h"
 
 namespace lra {
@@ -40,6 +44,43 @@ TEST(IdContentTest, AnEndMarkIsNoUnknownId) {
   const TaskSpec text = Spec(TaskSpec::TEXT, "text");
   EXPECT_EQ(Seen(text, marked), "bytes, an end mark, 258 ids");
   EXPECT_EQ(Seen(text, unknown), "bytes, an unknown id, 258 ids");
+}
+
+// Every text ends with it, whatever its name and what stands behind it.
+TEST(EndMarkIdTest, IsTheLastIdOfATextThatTheViewMarks) {
+  TaskSpec ids = Spec(TaskSpec::IDS, "copy");
+  ids.set_vocabulary_size(12);
+  ids.set_max_length_tokens(8);
+  TaskSpec text = Spec(TaskSpec::TEXT, "text");
+  text.set_max_length_tokens(8);
+  EXPECT_EQ(EndMarkId(ids, {}), -1);
+  for (const bool is_text : {false, true}) {
+    for (const bool is_masked : {false, true}) {
+      DataView view;
+      view.set_end_mark(true);
+      view.set_max_length_tokens(8);
+      if (is_text) view.set_unit(DataView::BYTE);
+      if (!is_text) view.set_unknown_id(true);
+      if (is_masked) view.set_target(DataView::MASKED);
+      const ViewTransform transform(is_text ? text : ids, view);
+      std::vector<int32_t> seen;
+      if (is_text) transform.Apply(std::vector<uint8_t>{'a', 'b'}, &seen);
+      if (!is_text) transform.Apply(std::vector<uint16_t>{3, 4}, &seen);
+      ASSERT_EQ(seen.size(), 3u);
+      EXPECT_EQ(EndMarkId(transform.spec(), view), seen[2]) << is_text << is_masked;
+    }
+  }
+  DataView points;
+  points.set_unit(DataView::CODE_POINT);
+  points.set_end_mark(true);
+  points.set_max_length_tokens(8);
+  points.set_min_code_point_count(1);
+  ViewTransform transform(text, points);
+  const std::vector<uint8_t> bytes = {'a', 'b'};
+  transform.AddVocabulary(1, [&](int64_t, int) { return absl::MakeConstSpan(bytes); });
+  std::vector<int32_t> seen;
+  transform.Apply(absl::MakeConstSpan(bytes), &seen);
+  EXPECT_EQ(EndMarkId(transform.spec(), points), seen.back());
 }
 
 TEST(IdContentTest, PixelsAreNoBytesAndCountFromZeroOrOne) {

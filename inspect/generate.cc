@@ -12,7 +12,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "datasets/id_content.h"
-#include "datasets/token_text.h"
 #include "datasets/view.h"
 #include "lra/random.h"
 #include "lra/status_macros.h"
@@ -27,9 +26,12 @@ namespace {
 constexpr int64_t kTextsAtOnce = 64;
 
 struct OpenModel {
-  CheckpointState state;
-  std::unique_ptr<Classifier> model;
-  std::optional<SplitView> split;  // where examples are completed
+  const CheckpointState& state() const { return look.opened.state; }
+  const Classifier& model() const { return *look.opened.model; }
+  const SplitView& split() const { return look.opened.split; }
+
+  Look look;                  // without data and split where no example is completed
+  bool has_examples = false;  // that are completed
 };
 
 bool NeedsData(const GenerateRequest& request) {
@@ -39,34 +41,33 @@ bool NeedsData(const GenerateRequest& request) {
 absl::StatusOr<OpenModel> Open(const GenerateRequest& request) {
   OpenModel open;
   if (NeedsData(request)) {
-    LRA_ASSIGN_OR_RETURN(Look look, OpenLook(request));
-    LRA_RETURN_IF_ERROR(LogLook(request, look));
-    open.state = std::move(look.opened.state);
-    open.model = std::move(look.opened.model);
-    open.split = std::move(look.opened.split);
+    LRA_ASSIGN_OR_RETURN(open.look, OpenLook(request));
+    open.has_examples = true;
     return open;
   }
-  LRA_ASSIGN_OR_RETURN(const std::string checkpoint, FindCheckpoint(request.checkpoint));
+  OpenedCheckpoint& opened = open.look.opened;
+  LRA_ASSIGN_OR_RETURN(open.look.checkpoint, FindCheckpoint(request.checkpoint));
   LRA_ASSIGN_OR_RETURN(const at::Device device, OpenDevice(request.device));
-  LRA_ASSIGN_OR_RETURN(open.state, LoadCheckedState(checkpoint));
-  LRA_ASSIGN_OR_RETURN(open.model, LoadClassifierOn(device, checkpoint, open.state));
+  LRA_ASSIGN_OR_RETURN(opened.state, LoadCheckedState(open.look.checkpoint));
+  LRA_ASSIGN_OR_RETURN(opened.model, LoadClassifierOn(device, open.look.checkpoint, opened.state));
   return open;
 }
 
 absl::StatusOr<std::vector<int32_t>> IdsOfPrompt(const std::string& prompt, const OpenModel& open) {
-  const bool is_bytes = open.state.spec().content() == TaskSpec::TEXT &&
-                        open.state.config().view().unit() == DataView::BYTE;
-  if (!is_bytes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--prompt: takes bytes, but task ", open.state.config().task(),
-                     " has none under view.unit=BYTE; --given takes the first tokens of examples"));
+  const bool is_text = open.state().spec().content() == TaskSpec::TEXT;
+  if (!is_text || open.state().config().view().unit() != DataView::BYTE) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--prompt: takes bytes, but ",
+        is_text ? "the run reads code points (view.unit=CODE_POINT)"
+                : absl::StrCat("the tokens of task ", open.state().config().task(), " are none"),
+        "; --given takes the first tokens of examples"));
   }
   std::vector<int32_t> ids;
   for (const char byte : prompt) ids.push_back(static_cast<uint8_t>(byte) + 1);
   return ids;
 }
 
-int64_t LongestText(const OpenModel& open) { return MaxBatchTokens(open.state.config().view()); }
+int64_t LongestText(const OpenModel& open) { return MaxBatchTokens(open.state().config().view()); }
 
 absl::Status CheckLength(absl::string_view flag, int64_t tokens, const OpenModel& open) {
   if (tokens <= LongestText(open)) return absl::OkStatus();
@@ -91,17 +92,17 @@ absl::StatusOr<GeneratedText> StartOf(const GenerateRequest& request, const Open
   GeneratedText text;
   if (request.prompt) {
     LRA_ASSIGN_OR_RETURN(text.ids, IdsOfPrompt(*request.prompt, open));
-  } else if (open.split) {
-    open.split->Read(i, &text.original);
+  } else if (open.has_examples) {
+    open.split().Read(i, &text.original);
     const auto length = static_cast<int64_t>(text.original.size());
-    LRA_ASSIGN_OR_RETURN(const int64_t given, GivenTokens(request, *open.split, i, length));
+    LRA_ASSIGN_OR_RETURN(const int64_t given, GivenTokens(request, open.split(), i, length));
     text.ids.assign(text.original.begin(), text.original.begin() + given);
   }
   text.given_tokens = static_cast<int64_t>(text.ids.size());
   LRA_RETURN_IF_ERROR(
       CheckLength(request.prompt ? "--prompt" : "--given", text.given_tokens, open));
   const int64_t own_length =
-      open.split ? static_cast<int64_t>(text.original.size()) : LongestText(open);
+      open.has_examples ? static_cast<int64_t>(text.original.size()) : LongestText(open);
   const int64_t tokens = request.tokens.value_or(own_length);
   if (tokens < text.given_tokens) {
     return absl::InvalidArgumentError(absl::StrCat("--tokens: is ", tokens, ", but ",
@@ -116,9 +117,9 @@ absl::StatusOr<GeneratedText> StartOf(const GenerateRequest& request, const Open
 absl::StatusOr<std::vector<GeneratedText>> StartTexts(const GenerateRequest& request,
                                                       const OpenModel& open) {
   if (request.tokens) LRA_RETURN_IF_ERROR(CheckLength("--tokens", *request.tokens, open));
-  if (open.split && request.texts > open.split->size()) {
+  if (open.has_examples && request.texts > open.split().size()) {
     return absl::InvalidArgumentError(absl::StrCat("--examples: is ", request.texts, ", but split ",
-                                                   request.split, " has ", open.split->size(),
+                                                   request.split, " has ", open.split().size(),
                                                    " examples to complete"));
   }
   std::vector<GeneratedText> texts;
@@ -128,22 +129,24 @@ absl::StatusOr<std::vector<GeneratedText>> StartTexts(const GenerateRequest& req
   return texts;
 }
 
-// -1 where texts have no end mark.
-int64_t EndMarkOf(const TaskSpec& spec) {
-  for (int32_t id = 1; id < spec.vocabulary_size(); ++id)
-    if (TokenText(spec, id) == "<eos>") return id;
+// The view's end mark or, where it adds none, the data's own; -1 where texts have none.
+int64_t EndMarkOf(const CheckpointState& state) {
+  const TaskSpec& spec = state.spec();
+  if (const int32_t id = EndMarkId(spec, state.config().view()); id >= 0) return id;
+  for (int32_t id = 1; id < spec.token_names_size(); ++id)
+    if (spec.token_names(id) == "<eos>") return id;
   return -1;
 }
 
 // Lets texts grow side by side, each to its own length.
 class Growth {
  public:
-  Growth(const GenerateRequest& request, const TaskSpec& spec, absl::Span<GeneratedText> texts,
-         int64_t first_text)
+  Growth(const GenerateRequest& request, const CheckpointState& state,
+         absl::Span<GeneratedText> texts, int64_t first_text)
       : checkpoint_(request.checkpoint),
         seed_(request.seed),
-        rules_{request.temperature, request.top_k, FirstId(spec)},
-        end_mark_(EndMarkOf(spec)),
+        rules_{request.temperature, request.top_k, FirstId(state.spec())},
+        end_mark_(EndMarkOf(state)),
         texts_(texts),
         first_text_(first_text),
         lengths_(texts.size()) {
@@ -233,17 +236,40 @@ class Growth {
   std::vector<int64_t> lengths_;
 };
 
+absl::StatusOr<std::unique_ptr<TokenStream>> StartStream(const GenerateRequest& request,
+                                                         const OpenModel& open, int64_t texts) {
+  absl::StatusOr<std::unique_ptr<TokenStream>> stream =
+      open.model().StartStream(texts, request.kind);
+  if (!stream.ok()) return Annotate(stream.status(), "streaming (--recompute needs no state)");
+  return stream;
+}
+
 absl::Status Grow(const GenerateRequest& request, const OpenModel& open, Generated* generated) {
   const auto count = static_cast<int64_t>(generated->texts.size());
   for (int64_t first = 0; first < count; first += kTextsAtOnce) {
     const int64_t batch = std::min(kTextsAtOnce, count - first);
-    const auto stream = open.model->StartStream(batch, request.kind);
-    if (!stream.ok()) return Annotate(stream.status(), "streaming (--recompute needs no state)");
-    Growth growth(request, generated->spec, absl::MakeSpan(generated->texts).subspan(first, batch),
+    LRA_ASSIGN_OR_RETURN(const auto stream, StartStream(request, open, batch));
+    Growth growth(request, open.state(), absl::MakeSpan(generated->texts).subspan(first, batch),
                   first);
-    LRA_RETURN_IF_ERROR(growth.Run(stream->get(), generated));
+    LRA_RETURN_IF_ERROR(growth.Run(stream.get(), generated));
   }
   return absl::OkStatus();
+}
+
+// What is asked of the model, whatever the examples.
+absl::Status CheckModel(const GenerateRequest& request, const TaskSpec& spec) {
+  if (!spec.guesses_tokens() || spec.hides_tokens()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(request.checkpoint, ": the model guesses ",
+                     spec.hides_tokens() ? "hidden tokens from all others, so no text grows from it"
+                                         : "labels, not tokens",
+                     "; train one under view.target=NEXT"));
+  }
+  if (request.draws_pictures) LRA_RETURN_IF_ERROR(CheckPictures(spec, request.texts));
+  const int64_t ids = spec.classes() - FirstId(spec);
+  if (request.top_k <= ids) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("--top-k: is ", request.top_k, ", but only ", ids,
+                                                 " tokens can be drawn; leave it out for all"));
 }
 
 }  // namespace
@@ -255,19 +281,16 @@ absl::StatusOr<Generated> Generate(const GenerateRequest& request) {
                      ": the first tokens are those bytes or an example's; leave one of them out"));
   }
   LRA_ASSIGN_OR_RETURN(const OpenModel open, Open(request));
-  const TaskSpec& spec = open.state.spec();
-  if (!spec.guesses_tokens() || spec.hides_tokens()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(request.checkpoint, ": the model guesses ",
-                     spec.hides_tokens() ? "hidden tokens from all others, so no text grows from it"
-                                         : "labels, not tokens",
-                     "; train one under view.target=NEXT"));
-  }
+  LRA_RETURN_IF_ERROR(CheckModel(request, open.state().spec()));
   Generated generated;
-  generated.spec = open.state.spec();
-  generated.weights_sha256 = open.state.weights_sha256();
-  generated.attention = open.state.config().attention().name();
+  generated.spec = open.state().spec();
+  generated.weights_sha256 = open.state().weights_sha256();
+  generated.attention = open.state().config().attention().name();
   LRA_ASSIGN_OR_RETURN(generated.texts, StartTexts(request, open));
+  LRA_RETURN_IF_ERROR(
+      Annotate(CatchTorch([&] { return StartStream(request, open, 1).status(); }), "generating"));
+  // What was refused looked at nothing.
+  if (open.has_examples) LRA_RETURN_IF_ERROR(LogLook(request, open.look));
   const auto start = std::chrono::steady_clock::now();
   LRA_RETURN_IF_ERROR(
       Annotate(CatchTorch([&] { return Grow(request, open, &generated); }), "generating"));

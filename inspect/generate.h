@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "inspect/open_checkpoint.h"
 #include "inspect/sample_token.h"
@@ -30,6 +31,8 @@ struct GenerateRequest : LookRequest {
   uint32_t seed = 0;
   // kRecompute where asked for; a model that does not stream needs it.
   StreamKind kind = StreamKind::kState;
+  // Whether GeneratedPng follows: what it would refuse is refused before anything is drawn.
+  bool draws_pictures = false;
 };
 
 struct GeneratedText {
@@ -60,9 +63,10 @@ struct Generated {
 
 // Draws token after token: token t of text i by the stream (seed, "generate", {i, t}), so neither
 // the number of texts nor threads change a draw. A text ends behind an end mark. Looks at the test
-// split are logged in the run's record. InvalidArgument for a model of labels and, naming the flag,
-// for lengths that do not fit and for a prompt beside given tokens; FailedPrecondition for a model
-// that does not stream, and where logits are not finite.
+// split are logged in the run's record, unless the request is refused. InvalidArgument for a model
+// of labels and, naming the flag, for lengths that do not fit, for a prompt beside given tokens and
+// for more likeliest tokens than there are; FailedPrecondition for a model that does not stream,
+// and where logits are not finite.
 absl::StatusOr<Generated> Generate(const GenerateRequest& request);
 
 // The first of these, the first with at least half of the last one's tokens, and the last one, each
@@ -71,12 +75,14 @@ std::vector<StateSize> FirstHalfAndLast(const std::vector<StateSize>& sizes);
 // By how many bytes a token the state grew from the first to the last; 0 where it is one.
 double StateGrowth(const std::vector<StateSize>& sizes);
 
-// A text in readable form: bytes as they are, names of tokens with blanks between, ids without
-// names. Empty for pictures.
+// A text in readable form: bytes as they are, code points in UTF-8, other tokens' names with blanks
+// between, ids without names.
 std::string TextOfIds(const TaskSpec& spec, const std::vector<int32_t>& ids);
 
+// InvalidArgument unless the tokens are pixels, and for more than 64 pictures.
+absl::Status CheckPictures(const TaskSpec& spec, int64_t count);
 // Pictures as rows of: given (grey where nothing was), completed, original; the last one only where
-// there is one. InvalidArgument unless the tokens are pixels, and for more than 64 of them.
+// there is one. The errors of CheckPictures.
 absl::StatusOr<std::string> GeneratedPng(const Generated& generated);
 
 }  // namespace lra

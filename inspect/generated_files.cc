@@ -3,11 +3,14 @@
 #include <array>
 #include <cstdint>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "datasets/id_content.h"
 #include "datasets/png.h"
 #include "datasets/token_text.h"
 #include "inspect/generate.h"
+#include "lra/status_macros.h"
 
 namespace lra {
 namespace {
@@ -50,6 +53,19 @@ class Sheet {
   std::vector<uint8_t> pixels_;
 };
 
+// Appends what a name like "U+00E9" stands for, in UTF-8; false for other names.
+bool AppendCodePoint(absl::string_view name, std::string* text) {
+  uint32_t c = 0;
+  if (!absl::ConsumePrefix(&name, "U+") || !absl::SimpleHexAtoi(name, &c)) return false;
+  // A first byte with the upper bits, then six bits each.
+  const int more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+  constexpr uint32_t kMarks[] = {0, 0xc0, 0xe0, 0xf0};
+  text->push_back(static_cast<char>(kMarks[more] | (c >> (6 * more))));
+  for (int i = more - 1; i >= 0; --i)
+    text->push_back(static_cast<char>(0x80 | ((c >> (6 * i)) & 0x3f)));
+  return true;
+}
+
 }  // namespace
 
 std::vector<StateSize> FirstHalfAndLast(const std::vector<StateSize>& sizes) {
@@ -70,16 +86,28 @@ double StateGrowth(const std::vector<StateSize>& sizes) {
          static_cast<double>(last.tokens - first.tokens);
 }
 
+absl::Status CheckPictures(const TaskSpec& spec, int64_t count) {
+  if (spec.image_side_pixels() < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--png: tokens of task ", spec.name(), " are no pixels"));
+  }
+  if (count <= kMaxPictures) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--png: ", count, " pictures; at most ", kMaxPictures, " fit on one"));
+}
+
 std::string TextOfIds(const TaskSpec& spec, const std::vector<int32_t>& ids) {
   constexpr int32_t kBytes = 256;
-  const bool is_text = spec.content() == TaskSpec::TEXT && spec.token_names().empty();
+  const bool is_text = spec.content() == TaskSpec::TEXT;
+  const bool is_bytes = is_text && spec.token_names().empty();
   std::string text;
   for (const int32_t id : ids) {
-    if (is_text && id >= 1 && id <= kBytes) {
+    if (is_bytes && id >= 1 && id <= kBytes) {
       text.push_back(static_cast<char>(id - 1));
       continue;
     }
     const std::string name = TokenText(spec, id);
+    if (is_text && AppendCodePoint(name, &text)) continue;
     if (!text.empty() && !is_text) text.push_back(' ');
     absl::StrAppend(&text, name.empty() ? absl::StrCat(id) : name);
   }
@@ -88,15 +116,8 @@ std::string TextOfIds(const TaskSpec& spec, const std::vector<int32_t>& ids) {
 
 absl::StatusOr<std::string> GeneratedPng(const Generated& generated) {
   const int side = generated.spec.image_side_pixels();
-  if (side < 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--png: tokens of task ", generated.spec.name(), " are no pixels"));
-  }
   const auto count = static_cast<int>(generated.texts.size());
-  if (count > kMaxPictures) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--png: ", count, " pictures; at most ", kMaxPictures, " fit on one"));
-  }
+  LRA_RETURN_IF_ERROR(CheckPictures(generated.spec, count));
   const bool has_original = !generated.texts[0].original.empty();
   const int cells = has_original ? 3 : 1, sheets = count <= 4 ? 1 : count <= 24 ? 3 : 4;
   const int32_t first_id = FirstId(generated.spec);

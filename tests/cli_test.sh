@@ -243,6 +243,13 @@ expect 0 '^done$' sh -c '"$0" table runs --json --out x.json && grep -q "\"table
 expect 2 'out leaderboard: its name has no ending that says the format: .csv, .html' "$lra" table runs --out leaderboard
 expect 2 'seed-sd and --disagreement are assumptions' "$lra" power majority root_operator --difference 1 --seed-sd 2
 expect 2 'task and --paired are about two rows on record' "$lra" power --examples 2000 --seeds 5 --task listops
+expect 2 'prompt needs no data: leave --split out$' "$lra" generate x --prompt a --split test
+expect 2 'given 0 needs no data: leave --data out$' "$lra" generate x --given 0 --data data/listops
+expect 2 'given 0 needs no data: leave --other-data out$' "$lra" generate x --given 0 --other-data
+expect 2 'temperature 0 takes the likeliest token: leave --top-k out$' "$lra" generate x --temperature 0 --top-k 0
+expect 2 'temperature 0 takes the likeliest token: leave --seed out$' "$lra" generate x --temperature 0 --seed 1
+# What cannot be written is known before the checkpoint is looked for.
+expect 2 'cannot write .*nowhere/x.png' "$lra" generate x --png nowhere/x.png
 # A folder where a file belongs, the reverse, and a file of another kind.
 expect 2 'cannot read "data": Is a directory' "$lra" train "${smoke[@]}" --attention linear --out x --config data
 expect 2 'cannot make folder "mine.textproto/x": Not a directory' "$lra" train "${smoke[@]}" --attention linear --out mine.textproto/x

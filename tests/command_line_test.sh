@@ -102,6 +102,14 @@ unit() { # UNIT ARGUMENT...
 }
 unit bits/token guesses/linear --given 5 --tokens 9
 unit bits/byte guesses/bytes --prompt a --tokens 9
+json 0 generate -- guesses/linear --given 5 --temperature 0
+python3 -c 'import json; facts = json.load(open("out")); assert "seed" not in facts and "top_k" not in facts, facts' || fail "$(cat out)"
+# Code points are printed as their characters.
+json 0 train -- --task bytes_lm --preset smoke --set train.steps=2 --set train.eval_every_steps=2 --set view.unit=CODE_POINT --attention linear --out guesses/points
+unit bits/token guesses/points --given 4 --tokens 9
+grep -qE '^  given: ([0-9]|\\n){4}$' out || fail "$(cat out)"
+refused 2 generate guesses/points --prompt a
+grep -q 'prompt: takes bytes, but the run reads code points (view.unit=CODE_POINT)' err || fail "$(cat err)"
 refused 2 export guesses/linear --pytorch --out exported
 refused 2 generate runs/linear
 # Beside a run right in the folder, those below would no longer be listed; nor would those of a list below a run.

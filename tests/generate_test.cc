@@ -15,12 +15,14 @@
 #include "datasets/png.h"
 #include "models/base/runtime.h"
 #include "run_folder/checkpoint.h"
+#include "run_folder/test_looks.h"
 #include "tests/training_fixture.h"
 #include "train/trainer.h"
 
 namespace lra {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 class GenerateTest : public TrainerTest {
@@ -217,11 +219,60 @@ TEST(StateSizesTest, EachIsShownOnce) {
     return shown;
   };
   EXPECT_THAT(tokens({}), testing::IsEmpty());
-  EXPECT_THAT(tokens({{7, 1}}), testing::ElementsAre(7));
-  EXPECT_THAT(tokens({{7, 1}, {8, 1}, {9, 1}}), testing::ElementsAre(7, 9));
-  EXPECT_THAT(tokens({{1, 1}, {2, 1}, {3, 1}, {4, 1}}), testing::ElementsAre(1, 2, 4));
+  EXPECT_THAT(tokens({{7, 1}}), ElementsAre(7));
+  EXPECT_THAT(tokens({{7, 1}, {8, 1}, {9, 1}}), ElementsAre(7, 9));
+  EXPECT_THAT(tokens({{1, 1}, {2, 1}, {3, 1}, {4, 1}}), ElementsAre(1, 2, 4));
   EXPECT_EQ(StateGrowth({{7, 100}}), 0);
   EXPECT_EQ(StateGrowth({{7, 100}, {8, 130}, {9, 140}}), 20);
+}
+
+// Its id has no name in data without names; a text that the mark ends was drawn to its length.
+TEST_F(GenerateTest, ATextEndsBehindItsMarkWhateverItIsCalled) {
+  GenerateRequest request =
+      Trained("linear", {"view.target=NEXT", "attention.causal=true", "view.end_mark=true"});
+  const std::string checkpoint = *FindCheckpoint(request.checkpoint);
+  CheckpointState state = *LoadCheckedState(checkpoint);
+  const auto model = *LoadClassifier(checkpoint, state);
+  state.mutable_spec()->clear_token_names();
+  const int32_t mark = state.spec().vocabulary_size() - 1;
+  for (const Parameter& parameter : model->parameters().parameters())
+    if (parameter.name == "head.logits.bias") parameter.value.detach()[mark].fill_(1e4);
+  request.checkpoint = *folder_ + "/marked";
+  ASSERT_TRUE(MakeDirectories(request.checkpoint).ok());
+  ASSERT_TRUE(SaveCheckpoint(request.checkpoint, model->parameters(), {}, &state).ok());
+  request.given_tokens = 0;
+  request.tokens = 6;
+  const auto generated = Generate(request);
+  ASSERT_TRUE(generated.ok()) << generated.status();
+  for (const GeneratedText& text : generated->texts) EXPECT_THAT(text.ids, ElementsAre(mark));
+}
+
+// What is refused has seen nothing of the test split.
+TEST_F(GenerateTest, ARefusedRequestIsNoLook) {
+  const auto looks = [](const GenerateRequest& request) {
+    const auto found = TestLooks(request.checkpoint);
+    EXPECT_TRUE(found.ok()) << found.status();
+    return found->size();
+  };
+  GenerateRequest request = Trained("linear");
+  request.split = "test";
+  const size_t of_training = looks(request);
+  std::vector<GenerateRequest> refused(5, request);
+  refused[0].texts = 1000;
+  refused[1].given_tokens = 500;
+  refused[2].tokens = 100000;
+  refused[3].draws_pictures = true;
+  refused[4].top_k = 1000;
+  for (const GenerateRequest& each : refused) EXPECT_FALSE(Generate(each).ok());
+  EXPECT_EQ(looks(request), of_training);
+  ASSERT_TRUE(Generate(request).ok());
+  EXPECT_EQ(looks(request), of_training + 1);
+  for (GenerateRequest other : {Trained("relu", {}), Trained("sinkhorn")}) {
+    other.split = "test";
+    const size_t before = looks(other);
+    EXPECT_FALSE(Generate(other).ok());
+    EXPECT_EQ(looks(other), before);
+  }
 }
 
 TEST_F(GenerateTest, RefusesWithTheFlag) {
@@ -229,11 +280,18 @@ TEST_F(GenerateTest, RefusesWithTheFlag) {
     return std::string(Generate(request).status().message());
   };
   GenerateRequest request = Trained("linear");
+  request.draws_pictures = true;
+  EXPECT_THAT(message(request), HasSubstr("--png: tokens of task listops are no pixels"));
+  request.draws_pictures = false;
+  request.top_k = 1000;
+  EXPECT_THAT(message(request), testing::ContainsRegex("--top-k: is 1000, but only [0-9]+ tokens"));
+  request.top_k = 0;
   request.tokens = 100000;
   EXPECT_THAT(message(request), HasSubstr("--tokens: is 100000, but the model is made for"));
   request.tokens.reset();
   request.prompt = "ab";
-  EXPECT_THAT(message(request), HasSubstr("--prompt: takes bytes"));
+  EXPECT_THAT(message(request),
+              HasSubstr("--prompt: takes bytes, but the tokens of task listops are none"));
   request.given_tokens = 5;
   EXPECT_THAT(message(request), HasSubstr("--prompt and --given 5: "));
   request.prompt.reset();
@@ -255,6 +313,14 @@ TEST_F(GenerateTest, RefusesWithTheFlag) {
               HasSubstr("guesses hidden tokens from all others"));
   EXPECT_THAT(message(Trained("sinkhorn")),
               testing::AllOf(HasSubstr("--recompute"), HasSubstr("attention.name: Sinkhorn")));
+}
+
+TEST(TextOfIdsTest, CodePointsAreTheirCharacters) {
+  TaskSpec spec;
+  spec.set_content(TaskSpec::TEXT);
+  for (const char* name : {"<pad>", "<unk>", "U+0054", "U+00E9", "U+20AC", "U+1F600"})
+    spec.add_token_names(name);
+  EXPECT_EQ(TextOfIds(spec, {2, 3, 1, 4, 5}), "T\u00e9<unk>\u20ac\U0001f600");
 }
 
 TEST(GeneratedPngTest, GivenCompletedOriginal) {
