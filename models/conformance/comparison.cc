@@ -5,6 +5,7 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/tensor.h>
+#include <ATen/ops/where.h>
 #include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
@@ -96,7 +97,8 @@ void AttentionCase::MaskFromLengths(const std::vector<int64_t>& lengths) {
   const at::Tensor positions = at::arange(keys, at::kLong).unsqueeze(0);
   input.keep = positions < at::tensor(lengths, at::kLong).unsqueeze(1);  // [B, Nk]
   if (input.q.size(2) != keys) return;  // queries of another sequence are all real
-  upstream = upstream.masked_fill(input.keep.logical_not().view({batch, 1, keys, 1}), 0);
+  // masked_fill() would lay it out anew.
+  upstream = at::where(input.keep.view({batch, 1, keys, 1}), upstream, 0);
 }
 
 void AttentionCase::MaskRandomly(uint32_t stream) {
