@@ -14,6 +14,11 @@
 namespace lra {
 namespace {
 
+bool GuessesTokens(const ExperimentConfig& config) {
+  const DataView::Target target = config.view().target();
+  return target == DataView::NEXT || target == DataView::MASKED;
+}
+
 // Why a field says nothing beside the others; empty where it says something.
 std::string WhyIdle(const ExperimentConfig& config, const std::set<std::string>& idle_fields,
                     absl::string_view path) {
@@ -24,8 +29,7 @@ std::string WhyIdle(const ExperimentConfig& config, const std::set<std::string>&
     return absl::StrCat("schedule.kind is ", ScheduleConfig::Kind_Name(schedule.kind()));
   if (absl::StartsWith(path, "schedule.drop_") && schedule.kind() != ScheduleConfig::STEP)
     return absl::StrCat("schedule.kind is ", ScheduleConfig::Kind_Name(schedule.kind()));
-  const DataView::Target target = config.view().target();
-  const bool has_token_head = target == DataView::NEXT || target == DataView::MASKED;
+  const bool has_token_head = GuessesTokens(config);
   if (!has_token_head && (path == "model.token_head" || path == "model.mixture_components"))
     return "view.target is LABEL";
   if (path == "model.mixture_components" &&
@@ -54,10 +58,20 @@ std::string WhyIdle(const ExperimentConfig& config, const std::set<std::string>&
   return "";
 }
 
+// What a model has behind its last layer where it guesses labels alone.
+bool IsOfLabels(absl::string_view path) {
+  constexpr absl::string_view kFields[] = {
+      "model.pooling",         "model.cls_mask",  "model.head",       "model.head_width",
+      "model.head_activation", "model.pair_head", "model.pooled_norm"};
+  return std::find(std::begin(kFields), std::end(kFields), path) != std::end(kFields);
+}
+
 // Does the same for fields that are kept and stay set (IdleField.is_left_out).
 std::string WhyUnread(const ExperimentConfig& config, absl::string_view path) {
   const OptimizerConfig& optimizer = config.optimizer();
   const TrainConfig& train = config.train();
+  if (GuessesTokens(config) && IsOfLabels(path))
+    return absl::StrCat("view.target is ", DataView::Target_Name(config.view().target()));
   if (path == "schedule.learning_rate" && config.has_search())
     return "a search takes the rates of search.learning_rate";
   if (path == "optimizer.clip_scope" && optimizer.clip_norm() == 0)

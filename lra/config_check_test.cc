@@ -139,6 +139,10 @@ TEST(CheckConfigTest, FieldsThatAreNotReadAreNamedAndStay) {
        "train.bucket_window_batches=3",
        "train.shuffle is WHOLE_BATCHES",
        {"train.shuffle=EXAMPLES"}},
+      {{"view.target=NEXT", "attention.causal=true"},
+       "model.pooling=MAX",
+       "view.target is NEXT",
+       {"view.target=LABEL"}},
   };
   for (const auto& [others, unread, why, matters] : cases) {
     SCOPED_TRACE(unread);
