@@ -75,7 +75,7 @@ measure() {
 # What needs imported or much data, but no trained model.
 from_records() {
   # shellcheck disable=SC2046
-  keep text_places $(of_task text strong_text_small text_control_small text_control cosformer_table4_small) --published "${published[@]}"
+  keep text_places $(of_task text strong_text_small strong_text_longer_small text_control_small text_control cosformer_table4_small) --published "${published[@]}"
   # shellcheck disable=SC2046
   keep pathfinder_reach $(of_task pathfinder32 pathfinder_curriculum)
 }
