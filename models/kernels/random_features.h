@@ -43,8 +43,8 @@ StableFeatures MakeStableFeatures(const at::Tensor& log_query, const at::Tensor&
 // kCausalChunkTokens, so that keys of later chunks, however large, cannot make earlier ones vanish.
 // Nor can those of the same chunk on the CPU: where one could bring the sum of an earlier row below
 // e^-60, shorter chunks begin. On a device, whose values nobody waits for, chunks stay as they are,
-// and a row whose keys are all below e^-87 of a later one of its chunk is 0. running_max [B, H, M]
-// belongs to earlier pieces, or is undefined.
+// and a row whose keys are all below e^-87 of a later one of its chunk is 0 / 0, at which training
+// stops. running_max [B, H, M] belongs to earlier pieces, or is undefined.
 StableFeatures CausalStableFeatures(const at::Tensor& log_query, const at::Tensor& log_key,
                                     const at::Tensor& keep, const at::Tensor& running_max);
 
