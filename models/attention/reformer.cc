@@ -106,13 +106,13 @@ class Reformer : public Attention {
         const BucketChunks round(bucket, order, 2 * rotations.size(2), s_.chunk_tokens);
         if (s_.is_deduplicated) chunks.push_back(round.OfTokens().flatten());
         parts.push_back(round.Groups());
-        // The own key is in one round alone: beside -1e5, the logarithm of a sum over R rounds has
-        // too few digits for the gradient of a token that sees no other.
-        if (r > 0) parts.back().pairs.logical_and_(parts.back().self_pairs.logical_not());
       } else {
         if (s_.is_deduplicated) chunks.push_back(ChunkOfTokens(order));
         parts.push_back(Round(order, input.keep));
       }
+      // The own key is in one round alone: beside -1e5, the logarithm of a sum over R rounds has
+      // too few digits for the gradient of a token that sees no other.
+      if (r > 0) LeaveOutSelf(&parts.back());
     }
     if (s_.is_deduplicated) {
       for (AttentionGroups& part : parts) {
@@ -228,6 +228,11 @@ class Reformer : public Attention {
       round.self_pairs = at::cat({at::zeros({c, c}, options), round.self_pairs}, 1);
     }
     return round;
+  }
+
+  static void LeaveOutSelf(AttentionGroups* round) {
+    const at::Tensor others = round->self_pairs.logical_not();
+    round->pairs = round->pairs.defined() ? round->pairs.logical_and(others) : others;
   }
 
   at::Tensor ChunkOfTokens(const at::Tensor& order) const {
