@@ -73,9 +73,11 @@ TEST(Papers, SuitesGiveEveryMethodTheSameBudget) {
   using Budget = std::tuple<int64_t, int64_t, std::string, int64_t>;
   for (const PaperItem& item : AllItems()) {
     if (item.suite().empty()) continue;
+    // The models of this comparison are small as they are.
+    const bool is_small = item.published() == "nystromformer" || item.beside() == "nystromformer";
     const std::string small = SmallTwin(item.suite());
-    ASSERT_NE(small, "") << item.suite();
-    for (const std::string& suite : {item.suite(), small}) {
+    ASSERT_EQ(small.empty(), is_small) << item.suite();
+    for (const std::string& suite : {item.suite(), is_small ? item.suite() : small}) {
       std::map<std::string, std::set<Budget>> budgets;
       for (const SuiteCell& cell : Cells(suite)) {
         const TrainConfig& train = cell.config.train();
