@@ -2,6 +2,7 @@
 // nothing but padding.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/where.h>
 #include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
@@ -37,11 +38,11 @@ void AttentionSuite::PadContent(at::ScalarType type, bool causal) {
   const at::Tensor padded = c.input.keep.logical_not().view({3, 1, 23, 1});
   for (const double garbage : {1e3, std::numeric_limits<double>::quiet_NaN()}) {
     AttentionCase dirty = c;
-    dirty.input.k = c.input.k.masked_fill(padded, garbage);
-    dirty.input.v = c.input.v.masked_fill(padded, garbage);
+    dirty.input.k = at::where(padded, garbage, c.input.k);  // which keeps the layout
+    dirty.input.v = at::where(padded, garbage, c.input.v);
     dirty.input.x = c.input.x.masked_fill(padded.squeeze(1), garbage);
     if (traits().projections != Projections::kQueryKeyValue)
-      dirty.input.q = c.input.q.masked_fill(padded, garbage);
+      dirty.input.q = at::where(padded, garbage, c.input.q);
     const AttentionOutcome outcome = Fast(dirty);
     const std::string what =
         absl::StrCat(std::isnan(garbage) ? "NaN" : "1e3", " in padded keys and values, ",

@@ -79,8 +79,9 @@ enum class Form {
   kBfloat16WithoutProducts,
 };
 // Runs on `device`, where the attention is, and brings the outcome back to the CPU, where cases
-// are; what it `owned` is in the case's type meanwhile. x is withheld from attentions that do not
-// claim to use it. Throws what the attention does, or CheckOutput() (models/interface/attend.h).
+// are; `owned`, what it owns, is in the case's type meanwhile. x is withheld from attentions that
+// do not claim to use it. Throws what the attention does, or CheckOutput()
+// (models/interface/attend.h).
 AttentionOutcome RunAttention(const Attention& attention, Form form, const AttentionCase& c,
                               at::Device device = at::kCPU,
                               const ParameterStore& owned = ParameterStore(1));

@@ -105,7 +105,7 @@ class Gained : public Attention {
  private:
   at::Tensor GainLike(const at::Tensor& v) const { return gain_.to(v.options()).view({-1, 1, 1}); }
 
-  // What no query sees, [B or 1, 1, N or 1, Nk].
+  // Which keys each query does not see, [B or 1, 1, N or 1, Nk].
   static at::Tensor Hidden(const AttentionInput& in) {
     const int64_t queries = in.q.size(2), keys = in.k.size(2);
     at::Tensor hidden = at::zeros({1, 1, 1, keys}, at::kBool);

@@ -1,6 +1,6 @@
 """Does an attention that is written in PyTorch keep the promises that models rest on? `lra.check`.
 
-The promises are those of `lra check` (models/conformance/conformance.h), with its ids, cases and bounds, as far as they can be
+The promises are those of `lra check` (models/conformance/conformance.h), with its ids and bounds, as far as they can be
 seen from outside. Shapes: B batch, N tokens, H heads, D head width.
 """
 from __future__ import annotations
@@ -220,7 +220,7 @@ class _Subject:
     def raw(self, c: _Case) -> Tensor:
         """The output as it comes."""
         if c.mode.training:
-            torch.manual_seed(c.seed)
+            torch.default_generator.manual_seed(c.seed)  # a GPU's goes on as it was
         out = self.of(c.mode)(c.q, c.k, c.v, c.keep)
         if not isinstance(out, Tensor):
             raise TypeError(f"the output is a {type(out).__name__}, not a tensor")
