@@ -25,22 +25,33 @@ void AddLevel(const std::string& set, SuiteFactor* factor) {
   level->add_set(set);
 }
 
-// Two seeds of each combination of the levels.
+// Two seeds of one method on one task.
+SuiteGroup OneMethod(const std::string& attention) {
+  SuiteGroup group;
+  group.add_task("listops");
+  group.add_attention(attention);
+  group.set_seeds("0-1");
+  group.set_preset("smoke");
+  return group;
+}
+
+std::vector<SuiteCell> Expanded(const SuiteFile& suite) {
+  auto cells = ExpandSuite(suite);
+  EXPECT_TRUE(cells.ok()) << cells.status();
+  return cells.value_or(std::vector<SuiteCell>());
+}
+
+// Each combination of the levels.
 std::vector<SuiteCell> Crossed(const std::vector<std::vector<std::string>>& factors) {
   SuiteFile suite;
   SuiteGroup* group = suite.add_group();
-  group->add_task("listops");
-  group->add_attention("relu");
-  group->set_seeds("0-1");
-  group->set_preset("smoke");
+  *group = OneMethod("relu");
   for (const std::vector<std::string>& levels : factors) {
     SuiteFactor* factor = group->add_factor();
     factor->set_name(levels[0]);
     for (const std::string& level : levels) AddLevel(level, factor);
   }
-  auto cells = ExpandSuite(suite);
-  EXPECT_TRUE(cells.ok()) << cells.status();
-  return cells.value_or(std::vector<SuiteCell>());
+  return Expanded(suite);
 }
 
 // The texts of all cells of the first seed, in the suite's order.
@@ -68,10 +79,7 @@ TEST(CellDifferencesTest, NameEachFactorsLevel) {
 std::vector<SuiteCell> OneOptionEach() {
   SuiteFile suite;
   SuiteGroup* group = suite.add_group();
-  group->add_task("listops");
-  group->add_attention("relu");
-  group->set_seeds("0-1");
-  group->set_preset("smoke");
+  *group = OneMethod("relu");
   for (const char* set : {"model.stem_tokens=7", "model.pooling=MAX"}) {
     SuitePair* pair = group->add_pair();
     pair->set_name(set);
@@ -79,12 +87,8 @@ std::vector<SuiteCell> OneOptionEach() {
     pair->mutable_second()->add_set(set);
   }
   // Another method has its own others.
-  *suite.add_group() = *group;
-  suite.mutable_group(1)->set_attention(0, "linear");
-  suite.mutable_group(1)->clear_pair();
-  auto cells = ExpandSuite(suite);
-  EXPECT_TRUE(cells.ok()) << cells.status();
-  return cells.value_or(std::vector<SuiteCell>());
+  *suite.add_group() = OneMethod("linear");
+  return Expanded(suite);
 }
 
 TEST(CellDifferencesTest, LeaveOutWhatMostHave) {

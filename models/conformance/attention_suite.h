@@ -54,6 +54,8 @@ class AttentionSuite {
   static constexpr double kForward = 1e-10, kGradient = 1e-9, kNumeric = 1e-6, kUnchanged = 1e-12;
   // float32: reordered sums; against the float64 oracle.
   static constexpr double kUnchanged32 = 2e-5, kFloat = 1e-4;
+  // What must be seen: far above rounding errors, and low, because an effect can be weak.
+  static constexpr double kVisible = 1e-6;
   // bfloat16: one rounding, 2^-8, and what float32 may err; what roundings of the inputs may do,
   // and roundings of the factors inside, where tiles multiply in bfloat16.
   static constexpr double kRounding = 1.0 / 256, kBfloat16Moves = 8 * kRounding;

@@ -79,7 +79,7 @@ void AttentionSuite::PadAmount(at::ScalarType type, bool causal) {
         absl::StrCat(pads, " pads against none, ", TypeName(type), CausalName(causal)));
   }
   if (traits().is_padding_invariant) return;
-  AddVisible("T4", largest, 1e-6, "the amount of padding changes the output");
+  AddVisible("T4", largest, kVisible, "the amount of padding changes the output");
   Add("T4", traits().padding_reason.empty(), 0, "the traits say why");
 }
 

@@ -18,12 +18,6 @@
 #include "models/conformance/attention_suite.h"
 
 namespace lra::internal {
-namespace {
-
-// This is far above rounding errors, and low, because an effect of position can be weak.
-constexpr double kVisible = 1e-6;
-
-}  // namespace
 
 // Weights that are >= 0 and sum to 1 whatever lies between the kept keys: constant values come out
 // constant, and nothing leaves the range of the values.
