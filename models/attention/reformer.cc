@@ -112,7 +112,7 @@ class Reformer : public Attention {
       }
       // The own key is in one round alone: beside -1e5, the logarithm of a sum over R rounds has
       // too few digits for the gradient of a token that sees no other.
-      if (r > 0) LeaveOutSelf(&parts.back());
+      parts.back().hides_self_pairs = r > 0;
     }
     if (s_.is_deduplicated) {
       for (AttentionGroups& part : parts) {
@@ -228,11 +228,6 @@ class Reformer : public Attention {
       round.self_pairs = at::cat({at::zeros({c, c}, options), round.self_pairs}, 1);
     }
     return round;
-  }
-
-  static void LeaveOutSelf(AttentionGroups* round) {
-    const at::Tensor others = round->self_pairs.logical_not();
-    round->pairs = round->pairs.defined() ? round->pairs.logical_and(others) : others;
   }
 
   at::Tensor ChunkOfTokens(const at::Tensor& order) const {

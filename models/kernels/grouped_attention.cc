@@ -32,6 +32,7 @@ using internal::kHiddenSum;
 using internal::kTileWeights;
 using internal::Pattern;
 using internal::PatternTile;
+using internal::SelfScore;
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
@@ -41,7 +42,7 @@ at::Tensor Scores(const PatternTile& tile, const at::Tensor& q, const at::Tensor
   at::Tensor scores = at::bmm(q, k.transpose(1, 2));
   const AttentionGroups& part = tile.part();
   const GroupTile positions = tile.Positions();
-  if (part.self_pairs.defined()) scores.masked_fill_(tile.Places(part.self_pairs), kSelfLogit);
+  if (part.self_pairs.defined()) scores.masked_fill_(tile.Places(part.self_pairs), SelfScore(part));
   if (part.bias) scores.add_(part.bias(positions).to(scores.scalar_type()));
   if (part.pairs.defined()) scores.masked_fill_(tile.Places(part.pairs).logical_not(), kHiddenSum);
   if (part.sees) scores.masked_fill_(part.sees(positions).logical_not(), kHiddenSum);

@@ -39,8 +39,9 @@ struct AttentionGroups {
   TokenRuns queries;  // no query occurs twice
   TokenRuns keys;
   // bool [Lq, Lk] over the places of a group.
-  at::Tensor pairs;       // which pairs see each other; undefined = all
-  at::Tensor self_pairs;  // pairs whose logit is the constant kSelfLogit; undefined = none
+  at::Tensor pairs;               // which pairs see each other; undefined = all
+  at::Tensor self_pairs;          // pairs whose logit is the constant kSelfLogit; undefined = none
+  bool hides_self_pairs = false;  // those do not see each other instead, at no cost
   // Must be broadcastable to [G, Lq, Lk]; unset = no further condition or bias.
   std::function<at::Tensor(const GroupTile&)> sees;  // bool, in addition to pairs
   std::function<at::Tensor(const GroupTile&)> bias;  // a constant that is added to logits

@@ -240,6 +240,14 @@ TEST(GroupedAttentionTest, SelfPairsCountOnlyForWantOfOthers) {
                 .max()
                 .item<double>(),
             1e-15);
+  AttentionGroups hidden = own;
+  hidden.hides_self_pairs = true;
+  for (const at::ScalarType type : {at::kDouble, at::kFloat}) {
+    const auto attend = [&](const AttentionGroups& groups) {
+      return GroupedAttention(c.q.to(type), c.k.to(type), c.v.to(type), at::Tensor(), {groups}, {});
+    };
+    EXPECT_TRUE(attend(hidden).equal(attend(others)));
+  }
   own.pairs = own.self_pairs;
   EXPECT_LT(
       (GroupedAttention(c.q, c.k, c.v, at::Tensor(), {own}, {}) - c.v).abs().max().item<double>(),

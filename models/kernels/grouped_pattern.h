@@ -106,6 +106,11 @@ struct GroupedState {
 // Used instead of -infinity, whose differences are NaN. exp(kHiddenSum - x) is 0 for any logit x.
 constexpr double kHiddenSum = -1e30;
 
+// The score of a part's self_pairs.
+inline double SelfScore(const AttentionGroups& part) {
+  return part.hides_self_pairs ? kHiddenSum : kSelfLogit;
+}
+
 struct GroupedGradients {
   at::Tensor q, k, v;
 };

@@ -15,6 +15,7 @@ PairTables::PairTables(const AttentionGroups& part) {
     is_hiding_.assign(is_hiding, is_hiding + any.numel());
   }
   if (!part.self_pairs.defined()) return;
+  self_score_ = static_cast<float>(SelfScore(part)) * kScoreBase;
   self_starts_.assign(part.self_pairs.size(1) + 1, 0);
   const at::Tensor pairs = part.self_pairs.t().nonzero().contiguous();  // by key
   const int64_t* pair = pairs.const_data_ptr<int64_t>();
@@ -111,7 +112,7 @@ void GroupWorker::Score(const TileData& data, const GroupPlace& at, int64_t firs
   const int64_t first_query = data.first_query + at.first;
   for (int64_t j = 0; j < count; ++j) {
     data.tables.ForSelf(key_columns_[first + j], first_query, at.count, [&](int64_t lane) {
-      tile[j * at.lanes + lane] = static_cast<float>(kSelfLogit) * kScoreBase;
+      tile[j * at.lanes + lane] = data.tables.self_score();
     });
   }
   if (data.bias.defined()) {

@@ -38,10 +38,13 @@ class PairTables {
     }
   }
 
+  float self_score() const { return self_score_; }
+
  private:
   at::Tensor hidden_;            // bool [Lk, Lq]
   std::vector<bool> is_hiding_;  // whether a row of it has anything to hide
   std::vector<int64_t> self_starts_, self_queries_;
+  float self_score_ = 0;
 };
 
 // What a tile of groups says, as plain memory. Undefined tensors have nothing to say.
