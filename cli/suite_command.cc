@@ -32,6 +32,7 @@
 #include "suite/core_locks.h"
 #include "suite/executor.h"
 #include "suite/job_array.h"
+#include "suite/plan.h"
 #include "suite/reuse.h"
 #include "suite/rules_copy.h"
 #include "suite/state.h"
@@ -241,6 +242,8 @@ absl::StatusOr<ChosenRuns> ChooseRuns(const SuiteFile& suite, const SuiteFlags& 
                                       SuiteRunOptions options, const CommandContext& context) {
   LRA_ASSIGN_OR_RETURN(options.deadline, DeadlineOf(flags.budget));
   LRA_ASSIGN_OR_RETURN(std::vector<SuiteCell> cells, CellsOf(suite, flags));
+  const bool are_all = flags.shard.empty() && flags.cell.empty();
+  if (are_all && !context.quiet) std::cerr << FewSeedsText(cells);
   options.workers = flags.workers;
   if (!flags.shard.empty()) {
     LRA_ASSIGN_OR_RETURN(const Part part, ParsePart(flags.shard));

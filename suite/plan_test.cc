@@ -157,6 +157,18 @@ TEST_F(PlanTest, RefusesADiskThatIsTooSmall) {
   EXPECT_THAT(std::string(refused.message()), HasSubstr("need 1153 PB of disk"));
 }
 
+TEST(FewSeedsTest, AreSaidOfCellsThatAreToBeCompared) {
+  std::vector<SuiteCell> cells = {CellOf("relu", 0), CellOf("relu", 1)};
+  EXPECT_EQ(FewSeedsText(cells), "");
+  for (const uint32_t seed : {0, 1, 2}) cells.push_back(CellOf("linear", seed));
+  EXPECT_EQ(
+      FewSeedsText(cells),
+      "note: 1 of 2 cells has fewer than 3 seeds: lra compare and lra ablate will say nothing "
+      "of new seeds there\n");
+  cells.push_back(CellOf("relu", 2));
+  EXPECT_EQ(FewSeedsText(cells), "");
+}
+
 TEST_F(PlanTest, IsPrinted) {
   estimates_.erase("linear");
   const SuitePlan plan = Plan(2);

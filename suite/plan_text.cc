@@ -1,5 +1,6 @@
 // The plan and its error, as text and JSON.
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -8,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "eval/comparison.h"
 #include "lra/experiment.h"
 #include "lra/json_text.h"
 #include "lra/progress.h"
@@ -98,6 +100,19 @@ std::string TotalText(const SuitePlan& plan) {
                   FormatBytes(plan.disk_bytes), " of disk");
   if (plan.unknown > 0) absl::StrAppend(&text, ", and ", plan.unknown, " of unknown size");
   return text;
+}
+
+std::string FewSeedsText(const std::vector<SuiteCell>& cells) {
+  std::map<std::string, std::set<uint32_t>> seeds;
+  for (const SuiteCell& cell : cells) seeds[CellName(cell)].insert(cell.seed);
+  const auto few = std::count_if(seeds.begin(), seeds.end(), [](const auto& cell) {
+    return static_cast<int64_t>(cell.second.size()) < kLeastPairedSeeds;
+  });
+  if (seeds.size() < 2 || few == 0) return "";
+  return absl::StrCat("note: ", few, " of ", seeds.size(),
+                      few == 1 ? " cells has fewer than " : " cells have fewer than ",
+                      kLeastPairedSeeds,
+                      " seeds: lra compare and lra ablate will say nothing of new seeds there\n");
 }
 
 std::string PlanText(const std::vector<SuiteCell>& cells, const SuitePlan& plan) {
