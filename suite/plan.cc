@@ -56,11 +56,20 @@ RunCost CostOf(const RunEstimate& estimate) {
           .passing_disk_bytes = passing};
 }
 
+// What of a run is scoring, which begins anew where it was interrupted; 1 where nobody knows.
+double ScoringShare(const RunEstimate& estimate) {
+  if (estimate.wall_seconds() <= 0 || estimate.score_seconds() <= 0) return 1;
+  return std::min(1.0, estimate.score_seconds() / estimate.wall_seconds());
+}
+
 // Within a search or pretraining a step is one of a part, so that nothing is known of the whole.
-double LeftShare(const SuiteCell& cell, const CellStatus& status) {
+double LeftShare(const SuiteCell& cell, const CellStatus& status, const RunEstimate& estimate) {
   const auto steps = static_cast<double>(std::max<int64_t>(1, cell.config.train().steps()));
   if (!status.folder.part.empty()) return 1;
-  return std::clamp(1 - static_cast<double>(status.folder.step()) / steps, 0.0, 1.0);
+  const double share = 1 - static_cast<double>(status.folder.step()) / steps;
+  const double scoring = ScoringShare(estimate);
+  if (scoring < 1) return std::clamp(share, scoring, 1.0);
+  return share > 0 ? share : 1;
 }
 
 // The times at which workers end that each take the next run.
@@ -121,8 +130,11 @@ SuitePlan MakePlan(const std::string& out, const std::vector<SuiteCell>& cells,
   for (size_t i = 0; i < cells.size(); ++i) {
     RunPlan run;
     const std::string name = CellName(cells[i]);
-    if (const auto found = estimates.find(name); found != estimates.end())
-      run.cost = CostOf(found->second.estimate());
+    RunEstimate estimate;
+    if (const auto found = estimates.find(name); found != estimates.end()) {
+      estimate = found->second.estimate();
+      run.cost = CostOf(estimate);
+    }
     if (const auto found = finished.find(name); found != finished.end()) {
       const RunCost measured = run.cost.value_or(RunCost());
       run.cost = found->second;
@@ -130,7 +142,7 @@ SuitePlan MakePlan(const std::string& out, const std::vector<SuiteCell>& cells,
       run.cost->passing_disk_bytes = measured.passing_disk_bytes;
     }
     run.is_left = IsLeft(statuses[i], retries_failed) || statuses[i].state == CellState::kRunning;
-    if (run.is_left) run.left_share = LeftShare(cells[i], statuses[i]);
+    if (run.is_left) run.left_share = LeftShare(cells[i], statuses[i], estimate);
     plan.runs.push_back(run);
   }
   AddTotals(&plan);

@@ -28,7 +28,7 @@ struct RunCost {
 struct RunPlan {
   std::optional<RunCost> cost;
   bool is_left = false;
-  double left_share = 0;  // of its steps
+  double left_share = 0;  // of its steps, and at least what scoring takes
   double seconds_left() const { return cost ? left_share * cost->wall_seconds : 0; }
 };
 

@@ -89,6 +89,19 @@ TEST_F(PlanTest, AddsUpWhatIsLeft) {
   EXPECT_EQ(MakePlan(folder_.path(), cells_, statuses_, estimates_, 1, true).left, 4);
 }
 
+// Scoring is begun anew where it was interrupted.
+TEST_F(PlanTest, ARunThatIsToBeScoredIsNotOver) {
+  statuses_.assign(4, At(CellState::kFailed, 0));
+  statuses_[0] = At(CellState::kStopped, 100);
+  EXPECT_DOUBLE_EQ(Plan(1).wall_seconds, 40) << "nobody knows how long scoring takes";
+  estimates_["relu"].mutable_estimate()->set_score_seconds(10);
+  EXPECT_DOUBLE_EQ(Plan(1).wall_seconds, 10);
+  statuses_[0] = At(CellState::kStopped, 90);
+  EXPECT_DOUBLE_EQ(Plan(1).wall_seconds, 10);
+  statuses_[0] = At(CellState::kStopped, 50);
+  EXPECT_DOUBLE_EQ(Plan(1).wall_seconds, 20);
+}
+
 // 300 of the 1,000 bytes are a checkpoint that is being written.
 TEST_F(PlanTest, OnlyWorkersWriteCheckpoints) {
   for (auto& [name, estimate] : estimates_)
