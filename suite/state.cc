@@ -97,8 +97,17 @@ std::map<CellState, int> Count(const std::vector<CellStatus>& statuses) {
   return counts;
 }
 
+// Before its first checkpoint a run's folder does not say how many steps it has; parts of a run
+// have numbers of their own.
+std::string StepsText(const SuiteCell& cell, const RunFolder& folder) {
+  int64_t all = folder.total_steps();
+  if (all == 0 && folder.part.empty()) all = cell.config.train().steps();
+  return absl::StrCat("step ", FormatCount(folder.step()),
+                      all > 0 ? absl::StrCat(" of ", FormatCount(all)) : "");
+}
+
 // Steps done of all, the score on the test split, or why there is none.
-std::string ProgressOf(const CellStatus& status) {
+std::string ProgressOf(const SuiteCell& cell, const CellStatus& status) {
   const RunRecord& record = status.folder.record;
   switch (status.state) {
     case CellState::kFinished: {
@@ -113,8 +122,7 @@ std::string ProgressOf(const CellStatus& status) {
       return DescribeFailure(status.failure);
     case CellState::kRunning:
     case CellState::kStopped:
-      return absl::StrCat("step ", FormatCount(status.folder.step()), " of ",
-                          FormatCount(status.folder.total_steps()));
+      return StepsText(cell, status.folder);
     case CellState::kWaiting:
       break;
   }
@@ -122,9 +130,9 @@ std::string ProgressOf(const CellStatus& status) {
 }
 
 // With what the cluster says of a run that has not ended.
-std::string DetailOf(const CellStatus& status) {
+std::string DetailOf(const SuiteCell& cell, const CellStatus& status) {
   const bool is_open = IsLeft(status, true) || status.state == CellState::kRunning;
-  std::string progress = ProgressOf(status);
+  std::string progress = ProgressOf(cell, status);
   if (!is_open || !status.slurm) return progress;
   return absl::StrCat(progress, progress.empty() ? "" : "; ", DescribeItem(*status.slurm));
 }
@@ -255,7 +263,7 @@ std::string StatusText(const std::vector<SuiteCell>& cells,
   const CellDifferences differences = DifferencesOf(cells);
   std::vector<std::vector<std::string>> lines;
   for (size_t i = 0; i < cells.size(); ++i) {
-    const std::string detail = DetailOf(statuses[i]);
+    const std::string detail = DetailOf(cells[i], statuses[i]);
     std::vector<std::string>& line = lines.emplace_back();
     line.push_back(cells[i].name);
     if (!differences.empty()) line.push_back(DifferencesText(differences, cells[i]));
@@ -278,7 +286,7 @@ std::string StatusJson(const std::vector<SuiteCell>& cells,
                     {"state", CellStateName(statuses[i].state)},
                     {"step", statuses[i].folder.step()},
                     {"steps", cells[i].config.train().steps()},
-                    {"detail", DetailOf(statuses[i])}});
+                    {"detail", DetailOf(cells[i], statuses[i])}});
     const auto own = differences.find(CellName(cells[i]));
     if (own != differences.end()) runs.back()["set_apart_by"] = own->second;
     if (slurm) {

@@ -78,6 +78,17 @@ TEST_F(SuiteStateTest, IsReadFromTheFolders) {
   EXPECT_EQ(ReadCellStatus(folder_.path(), cells_[3]).state, CellState::kWaiting);
 }
 
+// Its folder does not say how many steps it has.
+TEST_F(SuiteStateTest, ARunBeforeItsFirstCheckpointHasTheStepsOfItsCell) {
+  std::vector<CellStatus> statuses(1);
+  statuses[0].state = CellState::kRunning;
+  statuses[0].folder.checkpoint_step = 7;
+  EXPECT_THAT(StatusText({cells_[0]}, statuses), HasSubstr("running   step 7 of 100\n"));
+  // A part of a run, such as a trial, has others.
+  statuses[0].folder.part = "trial 1 of 2";
+  EXPECT_THAT(StatusText({cells_[0]}, statuses), HasSubstr("running   step 7\n"));
+}
+
 TEST_F(SuiteStateTest, NamesOfAnyAlphabetAreAligned) {
   const std::vector<SuiteCell> cells = {Cell("\u00fcbung", 0), Cell("linear", 0)};
   EXPECT_EQ(StatusText(cells, ReadStatuses(folder_.path(), cells)),
