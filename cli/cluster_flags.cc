@@ -3,11 +3,14 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "datasets/data_directory.h"
 #include "lra/child.h"
 #include "lra/config.h"
+#include "lra/excerpt.h"
+#include "lra/files.h"
 #include "lra/status_macros.h"
 #include "lra/suggest.h"
 
@@ -16,6 +19,35 @@ namespace {
 
 // What a package's launcher sets.
 constexpr char kLauncher[] = "LRA_PROGRAM", kLibTorch[] = "LRA_LIBTORCH";
+
+// Less holds no run, and is what a number without a unit says.
+constexpr int64_t kLeastBytes = 64000000;
+
+// What lra relies on to find again what it submitted: names of jobs, numbers of elements, and that
+// sbatch submits the script at once and returns.
+absl::Status CheckArguments(const std::vector<std::string>& arguments) {
+  for (const std::string& argument : arguments) {
+    const std::string name = argument.substr(0, argument.find('='));
+    bool is_own = absl::StartsWith(name, "-J") || absl::StartsWith(name, "-a") || name == "-W";
+    // sbatch takes beginnings of options, too.
+    for (const char* own : {"--job-name", "--array", "--test-only", "--wrap", "--wait"})
+      is_own = is_own || (name.size() > 2 && absl::StartsWith(own, name));
+    if (!is_own) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--sbatch ", Excerpt(argument),
+        " cannot be given: lra finds what it submitted by names of jobs and numbers of elements of "
+        "its own (--job-name, --array), and hands over scripts without waiting for them (no "
+        "--test-only, --wrap, --wait); leave it out"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckMemory(int64_t memory_bytes) {
+  if (memory_bytes == 0 || memory_bytes >= kLeastBytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--memory is ", memory_bytes, " bytes, must be at least ", kLeastBytes / 1000000,
+                   "MB; a number without a unit is one of bytes: write 4000MB or 4GB"));
+}
 
 }  // namespace
 
@@ -55,6 +87,8 @@ absl::StatusOr<std::optional<ClusterOptions>> ClusterOf(const ClusterFlags& flag
     return UnknownNameError("executor", flags.executor, {"local", "slurm"});
   ClusterOptions options = given;
   options.memory_bytes = static_cast<int64_t>(flags.memory_bytes);
+  LRA_RETURN_IF_ERROR(CheckArguments(options.sbatch_arguments));
+  LRA_RETURN_IF_ERROR(CheckMemory(options.memory_bytes));
   if (!flags.time.empty()) {
     LRA_ASSIGN_OR_RETURN(const double seconds, SecondsOfFlag("--time", flags.time));
     options.limit_seconds = static_cast<int64_t>(seconds);
@@ -74,16 +108,13 @@ std::string ClusterProgram() {
 }
 
 std::vector<std::pair<std::string, std::string>> ClusterEnvironment() {
-  const auto absolute = [](const std::filesystem::path& path) {
-    return std::filesystem::absolute(path).lexically_normal().string();
-  };
   const std::filesystem::path of_a_task = DefaultDataDirectory("task");
   std::vector<std::pair<std::string, std::string>> variables = {
-      {"LRA_CONFIGS", absolute(ConfigDirectory())},
-      {"LRA_DATA", absolute(of_a_task.parent_path())}};
+      {"LRA_CONFIGS", AbsolutePath(ConfigDirectory())},
+      {"LRA_DATA", AbsolutePath(of_a_task.parent_path().string())}};
   const char* const libtorch = std::getenv(kLibTorch);
   if (std::getenv(kLauncher) != nullptr && libtorch != nullptr)
-    variables.emplace_back(kLibTorch, absolute(libtorch));
+    variables.emplace_back(kLibTorch, AbsolutePath(libtorch));
   return variables;
 }
 

@@ -24,7 +24,8 @@ struct ClusterFlags {
 void AddClusterFlags(CLI::App* command, ClusterFlags* flags);
 
 // Absent where work is done here. InvalidArgument for another executor, a time that is none or too
-// short (kLeastLimitSeconds), and flags for a cluster that was not asked for.
+// short (kLeastLimitSeconds), memory below 64 MB, arguments of sbatch by which submitted jobs would
+// not be found again, and flags for a cluster that was not asked for.
 absl::StatusOr<std::optional<ClusterOptions>> ClusterOf(const ClusterFlags& flags);
 
 // What elements start: this program, or the launcher of its package (scripts/launcher), which alone

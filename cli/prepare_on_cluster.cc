@@ -1,12 +1,12 @@
 #include "cli/prepare_on_cluster.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <iostream>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "lra/config.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
@@ -23,18 +23,27 @@ constexpr int64_t kDefaultSeconds = 3600;
 constexpr int64_t kDefaultBytes = int64_t{4} << 30;
 constexpr char kJoin[] = "join";
 
-std::string Absolute(const std::string& path) {
-  return std::filesystem::absolute(path).lexically_normal().string();
-}
-
 class Preparation {
  public:
   Preparation(const PrepareOptions& options, int parts, const ClusterOptions& cluster)
-      : options_(options), parts_(parts), cluster_(cluster), out_(Absolute(options.out)) {}
+      : options_(options), parts_(parts), cluster_(cluster), out_(AbsolutePath(options.out)) {}
 
   std::string slurm_folder() const { return JoinPath(PartsFolder(), "slurm"); }
 
   absl::StatusOr<bool> IsWholeThere() const { return IsPrepared(options_); }
+
+  // Parts of other data have the same numbers. FailedPrecondition where such are queued.
+  absl::Status CheckQueued(const ItemStates& items) const {
+    for (const auto& [name, state] : items) {
+      if (name == kJoin || !state.is_queued || state.words.empty() || IsOfThisData(state.words))
+        continue;
+      return absl::FailedPreconditionError(absl::StrCat(
+          DescribeJob(state.element, state.cluster), " makes other data in ", PartsFolder(), ": ",
+          absl::StrJoin(state.words, " "), "; wait for its end, cancel it (",
+          CancelCommand(Submissions::QueuedJobs({state})), ") or use another --out"));
+    }
+    return absl::OkStatus();
+  }
 
   // The parts that neither are there nor are queued.
   absl::StatusOr<std::vector<std::string>> Missing(const ItemStates& items) const {
@@ -54,13 +63,9 @@ class Preparation {
   JobArray Parts(const std::vector<std::string>& items) const {
     JobArray array = Common(absl::StrCat("prepare-", options_.task));
     array.items = items;
-    array.words = {ClusterProgram(), "data", "prepare", options_.task};
-    if (options_.seed)
-      array.words.insert(array.words.end(), {"--seed", absl::StrCat(*options_.seed)});
-    for (const std::string& set : options_.set)
-      array.words.insert(array.words.end(), {"--set", set});
-    array.words.insert(array.words.end(),
-                       {"--shard", absl::StrCat(kItem, "/", parts_), "--out", PartFolder(kItem)});
+    array.words = DataWords();
+    array.words.insert(array.words.begin(), ClusterProgram());
+    array.words.insert(array.words.end(), {"--out", PartFolder(kItem)});
     AddEnd(&array);
     return array;
   }
@@ -82,6 +87,21 @@ class Preparation {
   std::string PartFolder(const std::string& part) const { return JoinPath(PartsFolder(), part); }
   int threads() const { return std::max(1, options_.threads); }
 
+  // The part of a command that says what it makes.
+  std::vector<std::string> DataWords() const {
+    std::vector<std::string> words = {"data", "prepare", options_.task};
+    if (options_.seed) words.insert(words.end(), {"--seed", absl::StrCat(*options_.seed)});
+    for (const std::string& set : options_.set) words.insert(words.end(), {"--set", set});
+    words.insert(words.end(), {"--shard", absl::StrCat(kItem, "/", parts_)});
+    return words;
+  }
+
+  // Another program or number of threads makes the same.
+  bool IsOfThisData(const std::vector<std::string>& words) const {
+    const std::vector<std::string> own = DataWords();
+    return words.size() > own.size() && std::equal(own.begin(), own.end(), words.begin() + 1);
+  }
+
   void AddEnd(JobArray* array) const {
     array->words.insert(array->words.end(), {"--threads", absl::StrCat(threads()), "--quiet"});
   }
@@ -90,9 +110,10 @@ class Preparation {
     JobArray array;
     array.name = name;
     array.environment = ClusterEnvironment();
-    array.needed_paths = {ClusterProgram(), Absolute(ConfigDirectory()), slurm_folder()};
+    array.needed_paths = {ClusterProgram(), AbsolutePath(ConfigDirectory()), slurm_folder()};
     array.limit_seconds = cluster_.limit_seconds > 0 ? cluster_.limit_seconds : kDefaultSeconds;
     array.memory_bytes = cluster_.memory_bytes > 0 ? cluster_.memory_bytes : kDefaultBytes;
+    if (GivesMemory(cluster_)) array.memory_bytes = 0;
     array.cores = threads();
     return array;
   }
@@ -133,36 +154,46 @@ void Tell(const std::string& out, const std::vector<SlurmJob>& jobs, const std::
   PrintJson(told);
 }
 
+std::vector<ItemState> QueuedParts(const ItemStates& items) {
+  std::vector<ItemState> parts;
+  for (const auto& [name, state] : items)
+    if (name != kJoin && state.is_queued) parts.push_back(state);
+  return parts;
+}
+
 absl::Status SubmitMissing(const Preparation& preparation, const std::string& out,
                            const ClusterOptions& cluster, bool is_dry,
                            const CommandContext& context) {
   const std::string folder = preparation.slurm_folder();
   LRA_ASSIGN_OR_RETURN(Submissions submissions, Submissions::Read(folder));
   LRA_ASSIGN_OR_RETURN(const ItemStates items, submissions.Items());
+  LRA_RETURN_IF_ERROR(preparation.CheckQueued(items));
   LRA_ASSIGN_OR_RETURN(const std::vector<std::string> missing, preparation.Missing(items));
-  std::vector<ItemState> parts;
-  for (const auto& [name, state] : items)
-    if (name != kJoin) parts.push_back(state);
+  const std::vector<ItemState> parts = QueuedParts(items);
   std::vector<SlurmJob> jobs = Submissions::QueuedJobs(parts);
+  // Elements of those jobs, others of which may have failed.
+  std::vector<std::string> after;
+  for (const ItemState& part : parts) after.push_back(part.element);
   const auto join = items.find(kJoin);
   const bool is_join_queued = join != items.end() && join->second.is_queued;
   if (is_dry) {
     if (!missing.empty())
       std::cout << SlurmScript(submissions.Named(preparation.Parts(missing)), cluster) << "\n";
-    std::cout << SlurmScript(submissions.Named(preparation.Join({"JOB"})), cluster);
+    if (!missing.empty()) after.push_back("JOB");
+    std::cout << SlurmScript(submissions.Named(preparation.Join(after)), cluster);
     return absl::OkStatus();
   }
   if (!missing.empty()) {
     LRA_ASSIGN_OR_RETURN(const SlurmJob job,
                          submissions.Submit(preparation.Parts(missing), cluster));
     jobs.push_back(job);
+    after.push_back(job.number);
   }
   // One that waits for parts of before is of no use where a part was submitted again.
   if (!is_join_queued || !missing.empty()) {
     ClusterOptions one = cluster;
     one.at_most = 0;
-    LRA_ASSIGN_OR_RETURN(const SlurmJob job,
-                         submissions.Submit(preparation.Join(NumbersOf(jobs)), one));
+    LRA_ASSIGN_OR_RETURN(const SlurmJob job, submissions.Submit(preparation.Join(after), one));
     jobs.push_back(job);
   }
   Tell(out, jobs, folder, context);

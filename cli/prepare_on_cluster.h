@@ -19,8 +19,9 @@ struct PartFlags {
 void AddPartFlags(CLI::App* command, PartFlags* flags);
 
 // Submits what is missing and not queued: parts in OUT.parts/K, and a job that joins them to OUT
-// once all have ended well, and then removes them. OUT.parts/slurm has scripts and logs. The errors
-// of IsPrepared, Submissions and CheckLogFolder.
+// once all have ended well, and then removes them. OUT.parts/slurm has scripts and logs.
+// FailedPrecondition where parts of other data are queued there. The errors of IsPrepared,
+// Submissions and CheckLogFolder.
 absl::Status PrepareOnCluster(const PrepareOptions& options, const PartFlags& flags,
                               const ClusterOptions& cluster, const CommandContext& context);
 

@@ -1,9 +1,12 @@
 // lra status
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "cli/suite_command.h"
@@ -35,10 +38,33 @@ int WorkersOf(const EstimateOfCell& estimates) {
   return workers;
 }
 
+// What Slurm said last. Its controller serves all of a cluster and is not asked at each drawing.
+class SeenQueue {
+ public:
+  // The errors of AddSlurmStates.
+  absl::Status AddTo(const std::string& folder, const std::vector<SuiteCell>& cells,
+                     std::vector<CellStatus>* statuses) {
+    if (absl::Now() - asked_ >= kBetween) {
+      answer_ = AddSlurmStates(folder, cells, statuses);
+      asked_ = absl::Now();
+      seen_.clear();
+      for (const CellStatus& status : *statuses) seen_.push_back(status.slurm);
+    }
+    for (size_t i = 0; i < seen_.size(); ++i) (*statuses)[i].slurm = seen_[i];
+    return answer_;
+  }
+
+ private:
+  static constexpr absl::Duration kBetween = absl::Seconds(30);
+  absl::Time asked_ = absl::InfinitePast();
+  absl::Status answer_;
+  std::vector<std::optional<ItemState>> seen_;  // by cell
+};
+
 absl::Status PrintOnce(const std::string& folder, const std::vector<SuiteCell>& cells,
-                       bool* goes_on, const CommandContext& context) {
+                       SeenQueue* queue, bool* goes_on, const CommandContext& context) {
   std::vector<CellStatus> statuses = ReadStatuses(folder, cells);
-  const absl::Status asked = AddSlurmStates(folder, cells, &statuses);
+  const absl::Status asked = queue->AddTo(folder, cells, &statuses);
   // A machine without Slurm reads the same folder.
   if (!asked.ok() && !absl::IsNotFound(asked)) std::cerr << "note: " << asked.message() << "\n";
   const EstimateOfCell estimates = ReadEstimates(folder, cells);
@@ -61,11 +87,12 @@ absl::Status PrintStatus(const StatusFlags& flags, const CommandContext& context
   LRA_ASSIGN_OR_RETURN(const SuiteFile suite, SuiteOfFolder(folder));
   LRA_ASSIGN_OR_RETURN(const std::vector<SuiteCell> cells, ExpandSuite(suite));
   bool goes_on = false;
-  if (context.json) return PrintOnce(folder, cells, &goes_on, context);
+  SeenQueue queue;
+  if (context.json) return PrintOnce(folder, cells, &queue, &goes_on, context);
   FollowFlags follow = flags.follow;
   follow.once = !flags.watch;
   return Follow(follow, [&]() -> absl::StatusOr<bool> {
-    LRA_RETURN_IF_ERROR(PrintOnce(folder, cells, &goes_on, context));
+    LRA_RETURN_IF_ERROR(PrintOnce(folder, cells, &queue, &goes_on, context));
     return goes_on;
   });
 }

@@ -175,8 +175,7 @@ absl::StatusOr<std::unique_ptr<Executor>> ExecutorOf(const SuiteFlags& flags,
         "machine; with --executor slurm --at-most says how many runs are trained at once");
   }
   // Said before cells are measured, which takes minutes.
-  LRA_RETURN_IF_ERROR(CheckLogFolder(
-      SlurmFolder(std::filesystem::absolute(options->out).lexically_normal().string())));
+  LRA_RETURN_IF_ERROR(CheckLogFolder(SlurmFolder(AbsolutePath(options->out))));
   options->program = ClusterProgram();
   options->workers = std::max(1, AvailableCores() / options->threads);
   options->measures = cluster->limit_seconds == 0;

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -13,8 +14,10 @@
 #include <filesystem>
 #include <map>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 
 extern char** environ;
 
@@ -28,12 +31,19 @@ std::vector<char*> Pointers(const std::vector<std::string>& words) {
   return pointers;
 }
 
+bool IsNamed(absl::string_view variable, absl::string_view pattern) {
+  return absl::ConsumeSuffix(&pattern, "*") ? absl::StartsWith(variable, pattern)
+                                            : variable == pattern;
+}
+
 std::vector<std::string> EnvironmentOf(const ChildCommand& command) {
   std::map<std::string, std::string> all;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::pair<std::string, std::string> pair =
         absl::StrSplit(absl::string_view(*entry), absl::MaxSplits('=', 1));
-    all[pair.first] = pair.second;
+    const auto is_named = [&](const std::string& name) { return IsNamed(pair.first, name); };
+    if (std::none_of(command.without.begin(), command.without.end(), is_named))
+      all[pair.first] = pair.second;
   }
   for (const auto& [name, value] : command.environment) all[name] = value;
   std::vector<std::string> lines;

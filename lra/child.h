@@ -17,6 +17,8 @@ struct ChildCommand {
   std::vector<std::string> words;  // program and arguments; the program is looked up in $PATH
   // Variables set beside those of this process.
   std::vector<std::pair<std::string, std::string>> environment;
+  // Variables of this process that it does not get; "SQUEUE_*" are all that begin so.
+  std::vector<std::string> without;
 };
 
 struct ChildOutcome {

@@ -37,6 +37,8 @@ absl::Status RemoveAll(absl::string_view path);
 absl::Status ReplaceDirectory(absl::string_view fresh, absl::string_view out);
 // Joins "a" and "b" to "a/b"; if the second part is absolute, it is returned alone.
 std::string JoinPath(absl::string_view a, absl::string_view b);
+// From the root on, without "." and "..", and without a slash at its end.
+std::string AbsolutePath(absl::string_view path);
 // Digest of a file's bytes, read in blocks. InvalidArgument for a pipe or a device.
 absl::StatusOr<Sha256Digest> HashFile(absl::string_view path);
 

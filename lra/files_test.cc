@@ -317,6 +317,13 @@ TEST(PathTest, Join) {
   EXPECT_EQ(JoinPath("a", ""), "a");
 }
 
+TEST(PathTest, AnAbsolutePathEndsWithAName) {
+  for (const char* path : {"/a/b", "/a/b/", "/a/./b//", "/a/c/../b", "/a/b/c/.."})
+    EXPECT_EQ(AbsolutePath(path), "/a/b") << path;
+  EXPECT_EQ(AbsolutePath("/"), "/");
+  EXPECT_EQ(AbsolutePath("b/"), JoinPath(AbsolutePath("."), "b"));
+}
+
 TEST(FileLock, SecondHolderIsRefusedUntilTheFirstIsGone) {
   const TestFolder folder;
   const std::string path = folder.File("lock");

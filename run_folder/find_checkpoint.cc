@@ -52,9 +52,7 @@ absl::StatusOr<std::string> FindCheckpoint(const std::string& path) {
                                 : CheckpointPath(path, record.selected_step());
   }
   if (!FileExists(JoinPath(path, "state.textproto"))) return LatestCheckpoint(path);
-  std::string trimmed = std::filesystem::absolute(path).lexically_normal().string();
-  if (trimmed.back() == '/') trimmed.pop_back();
-  return trimmed;
+  return AbsolutePath(path);
 }
 
 }  // namespace lra

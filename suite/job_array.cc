@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -43,10 +44,12 @@ std::string InLogPattern(absl::string_view folder) {
   return absl::StrReplaceAll(folder, {{"%", "%%"}, {"\"", "\\\""}});
 }
 
-std::string Directives(const JobArray& array, const ClusterOptions& options) {
-  std::string text;
+// Names and values of sbatch's options, in the order of the script.
+std::vector<std::pair<std::string, std::string>> ScriptOptions(const JobArray& array,
+                                                               const ClusterOptions& options) {
+  std::vector<std::pair<std::string, std::string>> all;
   const auto add = [&](const char* name, const std::string& value) {
-    absl::StrAppend(&text, "#SBATCH --", name, value.empty() ? "" : "=", value, "\n");
+    all.emplace_back(name, value);
   };
   add("job-name", array.name);
   add("array", absl::StrCat("0-", array.items.size() - 1,
@@ -65,7 +68,26 @@ std::string Directives(const JobArray& array, const ClusterOptions& options) {
     add("dependency", Dependency(array));
     add("kill-on-invalid-dep", "yes");
   }
+  return all;
+}
+
+std::string Directives(const JobArray& array, const ClusterOptions& options) {
+  std::string text;
+  for (const auto& [name, value] : ScriptOptions(array, options))
+    absl::StrAppend(&text, "#SBATCH --", name, value.empty() ? "" : "=", value, "\n");
   return text;
+}
+
+// The variables of an option of sbatch (sbatch(1), "input environment variables"): SBATCH_PARTITION
+// of --partition, and those that are named otherwise or say the contrary.
+std::vector<std::string> VariablesOf(const std::string& option) {
+  if (option == "array") return {"SBATCH_ARRAY_INX"};
+  if (option == "time") return {"SBATCH_TIMELIMIT"};
+  if (option == "mem") return {"SBATCH_MEM_PER_NODE", "SBATCH_MEM_PER_CPU", "SBATCH_MEM_PER_GPU"};
+  if (option == "requeue") return {"SBATCH_REQUEUE", "SBATCH_NO_REQUEUE"};
+  if (option == "output") return {"SBATCH_OUTPUT", "SBATCH_ERROR"};
+  return {
+      absl::StrCat("SBATCH_", absl::AsciiStrToUpper(absl::StrReplaceAll(option, {{"-", "_"}})))};
 }
 
 constexpr char kCheck[] = R"(item=${items[$SLURM_ARRAY_TASK_ID]}
@@ -84,11 +106,12 @@ trap 'near_limit=1; tell' USR1
 trap 'ended_by_slurm=1; tell' TERM
 )";
 
-// A wait that a signal interrupts says nothing of the command. Slurm's own count of restarts has
-// preemptions and time limits in it, too.
+// A wait that a signal interrupts says nothing of the command, nor does one that finds it ended
+// before (127), unless it is the first: a command that cannot be loaded ends with 127, too. Slurm's
+// own count of restarts has preemptions and time limits in it, too.
 constexpr char kWait[] = R"sh(child=$!
 [ -z "$interrupted" ] || tell
-code=0
+code=127
 while
   interrupted=
   wait "$child"
@@ -106,8 +129,7 @@ elif [ $code = RETRY ] || [ $code -ge 128 ]; then
 fi
 if [ -n "$again" ] && [ -z "$ended_by_slurm" ]; then
   [ -n "$near_limit" ] || echo "exit code $code" >>"$retries" || exit $code
-  echo "lra: exit code $code: $element is queued again"
-  scontrol requeue "$element"
+  scontrol requeue "$element" && echo "lra: exit code $code: $element is queued again"
 fi
 exit $code
 )sh";
@@ -131,6 +153,23 @@ std::string SlurmScript(const JobArray& array, const ClusterOptions& options) {
   absl::StrAppend(&text, absl::StrJoin(words, " "), " &\n");
   return absl::StrCat(text, absl::StrReplaceAll(kWait, {{"RETRY", absl::StrCat(kInUseExitCode)},
                                                         {"FOLDER", Quoted(array.folder)}}));
+}
+
+std::vector<std::string> VariablesOverScript(const JobArray& array, const ClusterOptions& options) {
+  std::vector<std::string> variables = {"SBATCH_WAIT"};
+  for (const auto& [name, value] : ScriptOptions(array, options)) {
+    const std::vector<std::string> own = VariablesOf(name);
+    variables.insert(variables.end(), own.begin(), own.end());
+  }
+  return variables;
+}
+
+bool GivesMemory(const ClusterOptions& options) {
+  const std::vector<std::string>& arguments = options.sbatch_arguments;
+  return std::any_of(arguments.begin(), arguments.end(), [](const std::string& argument) {
+    const std::string name = argument.substr(0, argument.find('='));
+    return name == "--mem" || name == "--mem-per-cpu" || name == "--mem-per-gpu";
+  });
 }
 
 absl::Status CheckLogFolder(const std::string& folder) {

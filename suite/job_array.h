@@ -52,6 +52,14 @@ inline constexpr int64_t kLeastLimitSeconds = 180;
 // that loses its node is queued again by Slurm.
 std::string SlurmScript(const JobArray& array, const ClusterOptions& options);
 
+// sbatch's variables that would go over what the script sets, and SBATCH_WAIT, with which sbatch
+// returns at the end of the job.
+std::vector<std::string> VariablesOverScript(const JobArray& array, const ClusterOptions& options);
+
+// Whether an argument of sbatch says how much memory an element has: --mem, --mem-per-cpu or
+// --mem-per-gpu, which exclude each other.
+bool GivesMemory(const ClusterOptions& options);
+
 // InvalidArgument for a folder that sbatch cannot be told to keep a log of each element in. A
 // backslash anywhere in a path, also an escaped one, has Slurm replace nothing in it.
 absl::Status CheckLogFolder(const std::string& folder);

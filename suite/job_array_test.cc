@@ -13,7 +13,9 @@ namespace lra {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
 using ::testing::Not;
 
 JobArray Array(const TestFolder& folder, const std::string& command) {
@@ -63,6 +65,28 @@ TEST(SlurmScript, KeepsLogsInFoldersOfAnyNameThatSlurmCanBeTold) {
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << bad;
     EXPECT_THAT(std::string(status.message()), HasSubstr("without backslashes and line breaks"));
   }
+}
+
+// The environment of sbatch goes over its script.
+TEST(SlurmScript, KnowsTheVariablesThatWouldGoOverIt) {
+  const TestFolder folder;
+  JobArray array = Array(folder, "true");
+  EXPECT_THAT(VariablesOverScript(array, {}),
+              AllOf(IsSupersetOf({"SBATCH_JOB_NAME", "SBATCH_ARRAY_INX", "SBATCH_TIMELIMIT",
+                                  "SBATCH_NO_REQUEUE", "SBATCH_OPEN_MODE", "SBATCH_SIGNAL",
+                                  "SBATCH_OUTPUT", "SBATCH_ERROR", "SBATCH_WAIT"}),
+                    Not(Contains("SBATCH_PARTITION")), Not(Contains("SBATCH_ACCOUNT")),
+                    Not(Contains("SBATCH_MEM_PER_CPU"))));
+  array.memory_bytes = int64_t{1} << 30;
+  EXPECT_THAT(VariablesOverScript(array, {.partition = "cpu", .account = "me"}),
+              IsSupersetOf({"SBATCH_PARTITION", "SBATCH_ACCOUNT", "SBATCH_MEM_PER_NODE",
+                            "SBATCH_MEM_PER_CPU", "SBATCH_MEM_PER_GPU"}));
+}
+
+TEST(GivesMemory, ByAnArgumentOfSbatch) {
+  for (const char* argument : {"--mem=2G", "--mem", "--mem-per-cpu=1G", "--mem-per-gpu=8G"})
+    EXPECT_TRUE(GivesMemory({.sbatch_arguments = {"--nice", argument}})) << argument;
+  EXPECT_FALSE(GivesMemory({.sbatch_arguments = {"--mem-bind=local", "--gpus=1"}}));
 }
 
 // Slurm may send the signal a minute earlier than it is asked to.
@@ -123,6 +147,15 @@ TEST_F(ElementTest, RunsItsItemAndEndsAsItDoes) {
   EXPECT_EQ(Asked(), "");
 }
 
+// It is the exit code of a program whose libraries are not there, too.
+TEST_F(ElementTest, FailsWhereItsCommandCannotBeStarted) {
+  EXPECT_EQ(Run(Array(folder_, "exit 127")).exit_code, 127);
+  JobArray array = Array(folder_, "true");
+  array.words = {folder_.File("no-such-program")};
+  EXPECT_EQ(Run(array).exit_code, 127);
+  EXPECT_EQ(Asked(), "");
+}
+
 TEST_F(ElementTest, SaysWhichFolderANodeDoesNotSee) {
   JobArray array = Array(folder_, "echo begun");
   array.needed_paths = {folder_.path(), "/no/such"};
@@ -148,6 +181,16 @@ TEST_F(ElementTest, ThatSavedNothingNearTheLimitEnds) {
 TEST_F(ElementTest, LeavesToSlurmWhatSlurmEnds) {
   EXPECT_EQ(Run(Array(folder_, UntilTold(75)), WhenReady("kill -TERM $script")).exit_code, 75);
   EXPECT_EQ(Asked(), "");
+}
+
+TEST_F(ElementTest, SaysThatItIsQueuedAgainWhereSlurmDoesIt) {
+  EXPECT_THAT(Run(Array(folder_, "kill -9 $$")).output,
+              HasSubstr("lra: exit code 137: 12_1 is queued again\n"));
+  ASSERT_EQ(WriteFileAtomically(folder_.File("scontrol"), "#!/bin/sh\nexit 1\n"), absl::OkStatus());
+  chmod(folder_.File("scontrol").c_str(), 0755);
+  const ChildOutcome refused = Run(Array(folder_, "kill -9 $$"));
+  EXPECT_EQ(refused.exit_code, 137);
+  EXPECT_THAT(refused.output, Not(HasSubstr("is queued again")));
 }
 
 // Slurm's own count has preemptions and time limits in it, too.

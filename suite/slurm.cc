@@ -1,5 +1,7 @@
 #include "suite/slurm.h"
 
+#include <optional>
+
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -11,9 +13,10 @@
 namespace lra {
 namespace {
 
-absl::StatusOr<ChildOutcome> RunClient(std::vector<std::string> words) {
+absl::StatusOr<ChildOutcome> RunClient(std::vector<std::string> words,
+                                       const std::vector<std::string>& without) {
   const std::string program = words.front();
-  absl::StatusOr<ChildOutcome> outcome = RunChild({.words = std::move(words)});
+  absl::StatusOr<ChildOutcome> outcome = RunChild({.words = std::move(words), .without = without});
   if (!absl::IsNotFound(outcome.status())) return outcome;
   return absl::NotFoundError(absl::StrCat(
       program,
@@ -54,24 +57,16 @@ std::vector<std::vector<std::string>> Rows(absl::string_view lines, size_t field
   return rows;
 }
 
-absl::Status AddQueueOf(const std::string& cluster, const std::vector<std::string>& job_names,
-                        Queue* queue) {
-  LRA_ASSIGN_OR_RETURN(
-      const ChildOutcome outcome,
-      RunClient(AtCluster({"squeue", "--noheader", "--array", "--format=%j|%K|%F|%T|%r",
-                           absl::StrCat("--name=", absl::StrJoin(job_names, ","))},
-                          cluster)));
-  if (Failed(outcome)) {
-    return absl::UnavailableError(absl::StrCat(
-        "squeue does not say what is queued",
-        cluster.empty() ? "" : absl::StrCat(" on cluster ", cluster), ": ", Words(outcome)));
+// By the last line of the form "12" or "12;cluster": a site's own sbatch may say more around it.
+std::optional<SlurmJob> JobNamedIn(absl::string_view output) {
+  std::optional<SlurmJob> job;
+  for (const absl::string_view line : absl::StrSplit(output, '\n')) {
+    const std::vector<std::string> parts = absl::StrSplit(absl::StripAsciiWhitespace(line), ';');
+    const std::string& number = parts.front();
+    if (!number.empty() && number.find_first_not_of("0123456789") == std::string::npos)
+      job = {number, parts.size() > 1 ? parts[1] : ""};
   }
-  for (const std::vector<std::string>& row : Rows(outcome.output, 5)) {
-    int index = 0;
-    if (!absl::SimpleAtoi(row[1], &index)) continue;
-    (*queue)[{row[0], index}] = {{row[2], cluster}, row[3], row[4] == "None" ? "" : row[4]};
-  }
-  return absl::OkStatus();
+  return job;
 }
 
 }  // namespace
@@ -97,32 +92,42 @@ std::string CancelCommand(const std::vector<SlurmJob>& jobs) {
   return absl::StrJoin(commands, "; ");
 }
 
-absl::StatusOr<SlurmJob> SubmitScript(const std::string& script, const ClusterOptions& options) {
+absl::StatusOr<SlurmJob> SubmitScript(const std::string& script,
+                                      const std::vector<std::string>& arguments,
+                                      const std::vector<std::string>& without) {
   std::vector<std::string> words = {"sbatch", "--parsable"};
-  words.insert(words.end(), options.sbatch_arguments.begin(), options.sbatch_arguments.end());
+  words.insert(words.end(), arguments.begin(), arguments.end());
   words.push_back(script);
-  LRA_ASSIGN_OR_RETURN(const ChildOutcome outcome, RunClient(std::move(words)));
+  LRA_ASSIGN_OR_RETURN(const ChildOutcome outcome, RunClient(std::move(words), without));
   if (Failed(outcome)) {
     return absl::FailedPreconditionError(
         absl::StrCat("sbatch refused ", script, ": ", Words(outcome)));
   }
-  // "12", or "12;cluster".
-  const std::string line = outcome.output.substr(0, outcome.output.find('\n'));
-  const std::vector<std::string> parts = absl::StrSplit(line, ';');
-  int64_t job = 0;
-  if (!absl::SimpleAtoi(parts.front(), &job)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("sbatch took ", script, " but named no job: ", outcome.output));
-  }
-  return SlurmJob{parts.front(), parts.size() > 1 ? parts[1] : ""};
+  if (const std::optional<SlurmJob> job = JobNamedIn(outcome.output)) return *job;
+  return absl::FailedPreconditionError(
+      absl::StrCat("sbatch took ", script, " but named no job: ", outcome.output));
 }
 
+// A user's SQUEUE_STATES would hide what is queued, and so would a hidden partition without --all.
 absl::StatusOr<Queue> AskQueue(const std::vector<std::string>& job_names,
-                               const std::set<std::string>& clusters) {
+                               const std::string& cluster) {
+  LRA_ASSIGN_OR_RETURN(
+      const ChildOutcome outcome,
+      RunClient(AtCluster({"squeue", "--noheader", "--all", "--array", "--format=%j|%K|%F|%T|%r",
+                           absl::StrCat("--name=", absl::StrJoin(job_names, ","))},
+                          cluster),
+                {"SQUEUE_*"}));
+  if (Failed(outcome)) {
+    return absl::UnavailableError(absl::StrCat(
+        "squeue does not say what is queued",
+        cluster.empty() ? "" : absl::StrCat(" on cluster ", cluster), ": ", Words(outcome)));
+  }
   Queue queue;
-  if (job_names.empty()) return queue;
-  for (const std::string& cluster : clusters)
-    LRA_RETURN_IF_ERROR(AddQueueOf(cluster, job_names, &queue));
+  for (const std::vector<std::string>& row : Rows(outcome.output, 5)) {
+    int index = 0;
+    if (!absl::SimpleAtoi(row[1], &index)) continue;
+    queue[{row[0], index}] = {{row[2], cluster}, row[3], row[4] == "None" ? "" : row[4]};
+  }
   return queue;
 }
 

@@ -3,7 +3,6 @@
 #define LRA_SUITE_SLURM_H_
 
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,9 +27,12 @@ std::vector<std::string> NumbersOf(const std::vector<SlurmJob>& jobs);
 // For a shell: "scancel 12 13; scancel --clusters=far 12"
 std::string CancelCommand(const std::vector<SlurmJob>& jobs);
 
-// Hands a script to sbatch. NotFound where there is no sbatch; FailedPrecondition with its words
-// where it refuses.
-absl::StatusOr<SlurmJob> SubmitScript(const std::string& script, const ClusterOptions& options);
+// Hands a script to sbatch, with these arguments and without these variables (names as in
+// ChildCommand). NotFound where there is no sbatch; FailedPrecondition with its words where it
+// refuses or names no job, of which it may have taken one all the same.
+absl::StatusOr<SlurmJob> SubmitScript(const std::string& script,
+                                      const std::vector<std::string>& arguments,
+                                      const std::vector<std::string>& without);
 
 // An element that waits or runs.
 struct QueuedElement {
@@ -42,10 +44,10 @@ struct QueuedElement {
 // By the name of the job and the element's number.
 using Queue = std::map<std::pair<std::string, int>, QueuedElement>;
 
-// What the queues of these clusters hold of jobs with these names. NotFound where there is no
-// squeue; Unavailable with its words where it fails.
+// What the cluster's queue holds of jobs with these names. NotFound where there is no squeue;
+// Unavailable with its words where it fails.
 absl::StatusOr<Queue> AskQueue(const std::vector<std::string>& job_names,
-                               const std::set<std::string>& clusters);
+                               const std::string& cluster);
 
 // How elements ended, e.g. "TIMEOUT", by cluster and element ("12_3").
 using History = std::map<std::pair<std::string, std::string>, std::string>;

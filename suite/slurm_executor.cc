@@ -8,6 +8,8 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "lra/files.h"
 #include "lra/json_text.h"
@@ -46,10 +48,22 @@ struct Element {
   }
 };
 
+// With what helps where a cluster lets a user submit, or an array have, only so many jobs.
+absl::Status WithWayRound(const absl::Status& refusal) {
+  const std::string words = absl::AsciiStrToLower(refusal.message());
+  const bool is_limit = absl::StrContains(words, "submit") && absl::StrContains(words, "limit");
+  if (!is_limit && !absl::StrContains(words, "job array specification")) return refusal;
+  return absl::Status(
+      refusal.code(),
+      absl::StrCat(refusal.message(),
+                   "\nWhere the cluster takes no more jobs of a user or elements of an array, "
+                   "submit a part of the runs: --shard 0/4, and the others as these end"));
+}
+
 class BySlurm : public Executor {
  public:
   BySlurm(const SuiteRunOptions& options, const SlurmExecutorOptions& slurm)
-      : options_(options), slurm_(slurm), out_(Absolute(options.out)) {}
+      : options_(options), slurm_(slurm), out_(AbsolutePath(options.out)) {}
 
   absl::Status CheckResources(const PlannedSuite& planned) const override {
     return planned.fits_disk;
@@ -73,7 +87,7 @@ class BySlurm : public Executor {
     for (JobArray array : arrays) {
       if (slurm_.cluster.at_most > 0) array.after = NumbersOf(jobs);
       const absl::StatusOr<SlurmJob> job = submissions_->Submit(array, slurm_.cluster);
-      LRA_RETURN_IF_ERROR(job.status());
+      if (!job.ok()) return WithWayRound(job.status());
       jobs.push_back(*job);
       if (!options_.is_quiet)
         std::cerr << DescribeJob(job->number, job->cluster) << ": " << Describe(array) << "\n";
@@ -88,10 +102,6 @@ class BySlurm : public Executor {
   }
 
  private:
-  static std::string Absolute(const std::string& path) {
-    return fs::absolute(path).lexically_normal().string();
-  }
-
   absl::Status ReadQueue() {
     LRA_ASSIGN_OR_RETURN(Submissions submissions, Submissions::Read(SlurmFolder(out_)));
     LRA_ASSIGN_OR_RETURN(items_, submissions.Items());
@@ -134,6 +144,7 @@ class BySlurm : public Executor {
     }
     if (slurm_.cluster.memory_bytes == 0)
       element.memory_bytes = std::max(element.memory_bytes, 2 * too_little_bytes);
+    if (GivesMemory(slurm_.cluster)) element.memory_bytes = 0;
     return element;
   }
 
@@ -187,11 +198,12 @@ class BySlurm : public Executor {
     return array;
   }
 
-  static std::string Describe(const JobArray& array) {
-    return absl::StrCat(
-        array.items.size(), array.items.size() == 1 ? " run" : " runs", ", each at most ",
-        FormatSeconds(static_cast<double>(array.limit_seconds)), " and ",
-        array.memory_bytes > 0 ? FormatBytes(array.memory_bytes) : "the cluster's default memory");
+  std::string Describe(const JobArray& array) const {
+    const char* const other = GivesMemory(slurm_.cluster) ? "the memory that --sbatch says"
+                                                          : "the cluster's default memory";
+    return absl::StrCat(array.items.size(), array.items.size() == 1 ? " run" : " runs",
+                        ", each at most ", FormatSeconds(static_cast<double>(array.limit_seconds)),
+                        " and ", array.memory_bytes > 0 ? FormatBytes(array.memory_bytes) : other);
   }
 
   std::string ArraysText(const std::vector<JobArray>& arrays) const {

@@ -1,17 +1,13 @@
-// The executor against an sbatch and a squeue that are shell scripts.
+// What is submitted, and what is said of it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
 #include "lra/files.h"
-#include "lra/folder_test_util.h"
-#include "suite/executor.h"
+#include "suite/slurm_test_util.h"
 #include "suite/submissions.h"
-#include "suite/suite_folder.h"
 
 namespace lra {
 namespace {
@@ -20,71 +16,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-class SlurmExecutorTest : public testing::Test {
- protected:
-  void SetUp() override {
-    path_ = std::getenv("PATH");
-    setenv("PATH", absl::StrCat(folder_.File("bin"), ":", path_).c_str(), 1);
-    ASSERT_EQ(MakeDirectories(folder_.File("bin")), absl::OkStatus());
-    // Jobs are numbered from 11; arguments are written down.
-    Client("sbatch", absl::StrCat("cd ", folder_.path(),
-                                  "; [ ! -e refuses ] || { cat refuses >&2; exit 1; }; "
-                                  "echo \"$@\" >>submitted; echo $((10 + $(wc -l <submitted)))"));
-    Client("squeue", absl::StrCat("cat ", folder_.File("queue"), " 2>/dev/null; true"));
-    Client("sacct", "exit 1");
-    options_.out = folder_.File("out");
-    options_.program = "/shared/lra";
-    options_.is_quiet = true;
-    ASSERT_EQ(ClaimSuiteFolder(options_.out, SuiteFile()), absl::OkStatus());
-  }
-  void TearDown() override { setenv("PATH", path_.c_str(), 1); }
-
-  void Client(const std::string& name, const std::string& script) {
-    const std::string file = folder_.File(absl::StrCat("bin/", name));
-    ASSERT_EQ(WriteFileAtomically(file, absl::StrCat("#!/bin/sh\n", script, "\n")),
-              absl::OkStatus());
-    chmod(file.c_str(), 0755);
-  }
-
-  // A run that takes so long, and so much memory, as predicted; unknown if negative.
-  void Add(const std::string& name, double seconds, int64_t memory_bytes = 1000) {
-    SuiteCell cell;
-    cell.name = name;
-    planned_.cells.push_back(cell);
-    RunPlan run;
-    run.is_left = true;
-    run.left_share = 1;
-    if (seconds >= 0) run.cost = RunCost{.wall_seconds = seconds, .memory_bytes = memory_bytes};
-    planned_.plan.runs.push_back(run);
-  }
-
-  absl::Status Train(const ClusterOptions& cluster = {}) {
-    return SlurmExecutor(options_, {cluster, {{"LRA_DATA", "/shared/data"}}, {}})->Train(planned_);
-  }
-  std::string Script(int number) const {
-    return ReadFile(absl::StrCat(options_.out, "/slurm/", number, ".sh")).value_or("");
-  }
-  std::string Submitted() const { return ReadFile(folder_.File("submitted")).value_or(""); }
-  // What a queue says from now on of elements of a submission: "0 RUNNING|None".
-  void Queue(int number, const std::vector<std::string>& elements,
-             const std::string& queue = "queue") {
-    const std::string script = Script(number);
-    const size_t begin = script.find("--job-name=") + 11;
-    const std::string name = script.substr(begin, script.find('\n', begin) - begin);
-    std::string text = ReadFile(folder_.File(queue)).value_or("");
-    for (const std::string& element : elements) {
-      const size_t space = element.find(' ');
-      absl::StrAppend(&text, name, "|", element.substr(0, space), "|", 10 + number, "|",
-                      element.substr(space + 1), "\n");
-    }
-    ASSERT_EQ(WriteFileAtomically(folder_.File(queue), text), absl::OkStatus());
-  }
-
-  const TestFolder folder_;
-  std::string path_;
-  SuiteRunOptions options_;
-  PlannedSuite planned_;
-};
+using SlurmExecutorTest = SlurmStandIns;
 
 TEST_F(SlurmExecutorTest, RunsOfEqualLengthShareAnArray) {
   Add("short-a", 20);
@@ -141,12 +73,14 @@ TEST_F(SlurmExecutorTest, OneProcessSubmitsAtATime) {
 TEST_F(SlurmExecutorTest, SaysWhatBecameOfElementsThatLeftTheQueue) {
   for (const char* name : {"a", "b"}) Add(name, 20);
   ASSERT_EQ(Train(), absl::OkStatus());
-  ASSERT_EQ(WriteFileAtomically(options_.out + "/slurm/11_0.log", "no space\n"), absl::OkStatus());
+  ASSERT_EQ(WriteFileAtomically(options_.out + "/slurm/11_0.log", "begun\nno space\n\n"),
+            absl::OkStatus());
   Client("sacct", "echo '11_0|TIMEOUT'");
   const auto statuses = SlurmExecutor(options_, {})->Statuses(planned_.cells);
   ASSERT_TRUE(statuses.ok()) << statuses.status();
   EXPECT_THAT(StatusText(planned_.cells, *statuses),
-              AllOf(HasSubstr("Slurm job 11_0 ended (TIMEOUT)\n"),
+              AllOf(HasSubstr(absl::StrCat("Slurm job 11_0 ended (TIMEOUT): \"no space\" (",
+                                           options_.out, "/slurm/11_0.log)\n")),
                     HasSubstr("Slurm job 11_1 ended and wrote nothing here: cancelled, or do nodes "
                               "not see this folder?\n")));
   EXPECT_EQ(QueueText(*statuses), "");
@@ -208,7 +142,7 @@ TEST_F(SlurmExecutorTest, WhatLackedMemoryIsGivenTwiceAsMuch) {
   const auto statuses = SlurmExecutor(options_, {})->Statuses(planned_.cells);
   ASSERT_TRUE(statuses.ok()) << statuses.status();
   EXPECT_THAT(StatusText(planned_.cells, *statuses),
-              HasSubstr("Slurm job 11_1 ended (OUT_OF_MEMORY of 1.1 GB)\n"));
+              HasSubstr("Slurm job 11_1 ended (OUT_OF_MEMORY of 1.1 GB): \"step 3\""));
   ASSERT_EQ(Train(), absl::OkStatus());
   EXPECT_THAT(Script(2), AllOf(HasSubstr("items=(\n  'well'\n)"), HasSubstr("--mem=1024M\n")));
   EXPECT_THAT(Script(3),
@@ -240,6 +174,19 @@ TEST_F(SlurmExecutorTest, FlagsWinOverPredictions) {
             absl::StrCat("--parsable --gpus=1 --nice ", options_.out, "/slurm/1.sh\n"));
 }
 
+TEST_F(SlurmExecutorTest, MemoryThatSbatchIsGivenIsNotAskedForTwice) {
+  Add("a", 20);
+  ASSERT_EQ(Train({.sbatch_arguments = {"--mem-per-cpu=3G"}}), absl::OkStatus());
+  EXPECT_THAT(Script(1), AllOf(HasSubstr("--time=0:10:00\n"), Not(HasSubstr("--mem"))));
+}
+
+TEST_F(SlurmExecutorTest, AJobIsNamedAfterItsFolder) {
+  options_.out += "/";
+  Add("a", 20);
+  ASSERT_EQ(Train(), absl::OkStatus());
+  EXPECT_THAT(Script(1), HasSubstr("--job-name=out-"));
+}
+
 TEST_F(SlurmExecutorTest, WhatWasNotMeasuredNeedsATime) {
   Add("a", -1);
   planned_.failures["a"] = "no such device";
@@ -247,17 +194,6 @@ TEST_F(SlurmExecutorTest, WhatWasNotMeasuredNeedsATime) {
   EXPECT_THAT(std::string(status.message()),
               AllOf(HasSubstr("a could not be measured here"), HasSubstr("give --time")));
   EXPECT_EQ(Submitted(), "");
-}
-
-TEST_F(SlurmExecutorTest, ARefusalIsShownAndLeavesNothing) {
-  Add("a", 20);
-  ASSERT_EQ(WriteFileAtomically(folder_.File("refuses"), "sbatch: error: Invalid account\n"),
-            absl::OkStatus());
-  const absl::Status status = Train();
-  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("sbatch: error: Invalid account"));
-  EXPECT_EQ(Script(1), "");
-  EXPECT_FALSE(FileExists(options_.out + "/slurm/1.textproto"));
 }
 
 TEST_F(SlurmExecutorTest, AFolderThatCannotHoldLogsIsRefusedBeforeAnythingIsMade) {
@@ -269,21 +205,6 @@ TEST_F(SlurmExecutorTest, AFolderThatCannotHoldLogsIsRefusedBeforeAnythingIsMade
   EXPECT_EQ(SlurmExecutor(options_, {})->Preview(planned_, false).status(), status);
   EXPECT_EQ(Submitted(), "");
   EXPECT_FALSE(FileExists(options_.out));
-}
-
-TEST_F(SlurmExecutorTest, WithoutAnswerFromTheQueueNothingIsSubmitted) {
-  Add("a", 20);
-  ASSERT_EQ(Train(), absl::OkStatus());
-  Client("squeue", "echo 'slurm_load_jobs error: Unable to contact slurm controller' >&2; exit 1");
-  EXPECT_THAT(std::string(Train().message()), HasSubstr("Unable to contact slurm controller"));
-  EXPECT_EQ(Script(2), "");
-}
-
-TEST_F(SlurmExecutorTest, SaysWhatIsMissingWithoutSlurm) {
-  Add("a", 20);
-  setenv("PATH", "/no/such", 1);
-  const absl::Status status = Train();
-  EXPECT_THAT(std::string(status.message()), HasSubstr("sbatch was not found"));
 }
 
 TEST_F(SlurmExecutorTest, PreviewSubmitsNothing) {

@@ -131,6 +131,24 @@ printf '#!/bin/sh\necho "12;other"\n' >cluster/sbatch
 cp cluster/squeue cluster/sacct
 expect 0 'scancel --clusters=other 12 12$' env PATH="$work/cluster:$PATH" "$lra" data prepare pathfinder32 "${small[@]}" --out far --executor slurm --parts 2
 expect 0 '"clusters": \[' env PATH="$work/cluster:$PATH" "$lra" data prepare pathfinder32 "${small[@]}" --out far --executor slurm --parts 2 --json
+# Asked again while parts are queued, the join waits for these and the new ones, not for the others of their job, which may have
+# failed. Parts of other data have the same numbers.
+printf '#!/bin/sh\necho >>"$0.n"; echo $((42 + $(wc -l <"$0.n")))\n' >cluster/sbatch
+printf '#!/bin/sh\ncat queue 2>/dev/null; true\n' >cluster/squeue
+again=(env PATH="$work/cluster:$PATH" "$lra" data prepare pathfinder32 "${small[@]}" --out again/ --executor slurm)
+expect 0 'scancel 43 44$' "${again[@]}" --parts 3
+grep -qx '#SBATCH --dependency=afterok:43' again.parts/slurm/2.sh || { echo "FAILED: a join of new parts"; failures=$((failures + 1)); }
+name=$(sed -n 's/^job_name: "\(.*\)"/\1/p' again.parts/slurm/1.textproto)
+printf "$name|%s\n" '0|43|RUNNING|None' '2|43|PENDING|Resources' >queue
+expect 0 'dependency=afterok:43_0:43_2:JOB$' "${again[@]}" --parts 3 --dry-run
+expect 0 'scancel 43 45 46$' "${again[@]}" --parts 3
+grep -qx '#SBATCH --dependency=afterok:43_0:43_2:45' again.parts/slurm/4.sh || { echo "FAILED: a join of old and new parts"; failures=$((failures + 1)); }
+expect 0 'in Slurm.s queue' "${again[@]}" --parts 3 --threads 2
+for other in '--parts 3 --seed 1' '--parts 2'; do
+  # shellcheck disable=SC2086
+  expect 1 'Slurm job 43_0 makes other data in .*/again.parts: .*scancel 43.* or use another --out' "${again[@]}" $other
+done
+rm queue
 expect 1 'lra data join' "$lra" train --task pathfinder32 "${smoke[@]}" --data parts/0 --out refused
 expect 0 'labels evaluated anew: 60' "$lra" data verify pathfinder32 --quiet
 expect 0 'sheet.png' "$lra" data show pathfinder32 --n 60 --png sheet.png

@@ -44,9 +44,11 @@ expect 0 'array=0-23%3' "$lra" "${slurm[@]}" --at-most 3 --dry-run
 [ -z "$(squeue --noheader)" ] || fail "a plan submitted something"
 expect 1 'sbatch refused .*nosuch|sbatch refused .*[Pp]artition' "$lra" "${slurm[@]}" --partition nosuch
 [ -z "$(ls far/slurm/*.sh 2>/dev/null)" ] || fail "what was refused left a script"
-expect 0 '24 left, 24 of them queued' "$lra" "${slurm[@]}" --at-most 3
+# What users set for their own jobs goes over nothing that lra says, and hides nothing from it.
+mine=(env SBATCH_JOB_NAME=mine SBATCH_ARRAY_INX=0 SBATCH_TIMELIMIT=1 SBATCH_NO_REQUEUE=1 SBATCH_WAIT=1 SQUEUE_STATES=SUSPENDED)
+expect 0 '24 left, 24 of them queued' "${mine[@]}" "$lra" "${slurm[@]}" --at-most 3
 # Asked again, nothing is submitted twice.
-expect 0 'of them queued' "$lra" "${slurm[@]}" --at-most 3
+expect 0 'of them queued' "${mine[@]}" "$lra" "${slurm[@]}" --at-most 3
 [ "$(ls far/slurm/*.sh | wc -l)" = 1 ] || fail "queued runs were submitted again"
 expect 0 'Slurm job [0-9]+_[0-9]+ (pending|running)' "$lra" status far
 expect 0 'scancel [0-9]+$' "$lra" status far

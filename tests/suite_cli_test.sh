@@ -258,6 +258,27 @@ expect 2 '^lra: --time "1m" is too short, must be at least 3m: ' "$lra" "${far[@
 expect 2 'time "2m59s" is too short' "$lra" "${far[@]}" --executor slurm --time 2m59s --dry-run
 expect 0 'signal=B:USR1@60$' "$lra" "${far[@]}" --executor slurm --time 3m --dry-run
 
+# What would hide jobs from lra, and a number of bytes that is meant as megabytes.
+for argument in --job-name=x --job-na=x -Jx --array=0-1 -a --test-only --wrap=true --wait -W; do
+  expect 2 "^lra: --sbatch \"$argument\" cannot be given" "$lra" "${far[@]}" --executor slurm --time 1h --dry-run "--sbatch=$argument"
+done
+for argument in --account=x -Ax --wait-all-nodes=1 --nice; do
+  expect 0 'array=0-' "$lra" "${far[@]}" --executor slurm --time 1h --dry-run "--sbatch=$argument"
+done
+expect 2 '^lra: --memory is 4000 bytes, must be at least 64MB; .* write 4000MB or 4GB' "$lra" "${far[@]}" --executor slurm --time 1h --memory 4000
+# Who watches asks the queue less often than he looks.
+mkdir stand_ins
+printf '#!/bin/sh\necho 11\n' >stand_ins/sbatch
+printf '#!/bin/sh\necho >>%q\n' "$work/asked" >stand_ins/squeue
+printf '#!/bin/sh\n' >stand_ins/sacct
+chmod +x stand_ins/*
+PATH=$work/stand_ins:$PATH "$lra" "${far[@]}" --executor slurm --time 1h >/dev/null 2>&1 || true # none is in such a queue
+[ -e far/slurm/1.textproto ] || { echo "FAILED: nothing was submitted"; failures=$((failures + 1)); }
+rm -f asked
+PATH=$work/stand_ins:$PATH timeout 60 script -qefc "timeout 3 '$lra' status far --watch --every 0.2" looked.txt </dev/null >/dev/null || true
+[ "$(grep -c 'runs finished' looked.txt)" -ge 3 ] && [ "$(wc -l <asked)" = 1 ] ||
+  { echo "FAILED: $(grep -c 'runs finished' looked.txt) looks asked the queue $(wc -l <asked) times"; failures=$((failures + 1)); }
+
 # Lists are a suite without a file.
 lists=(train --task listops --attention linear,relu --seeds 0-1 --preset smoke --set train.steps=40 --set train.eval_every_steps=20)
 expect 0 '4 runs left: about' "$lra" "${lists[@]}" --dry-run --quiet
