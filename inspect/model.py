@@ -1208,15 +1208,28 @@ def check(model, arguments):
     return 0 if relative <= arguments.tolerance else 1
 
 
-def print_logits(model, arguments):
-    """Rows of ids may end in padding: zeros, of tasks where 0 is no token."""
+def read_rows(path, c):
+    """Rows of token ids or values, without the padding that they may end in: zeros, of tasks where 0 is no token. Raises
+    ValueError for what the model was not made for."""
     import numpy
-    c, inputs = model.config, []
-    for path in [arguments.tokens] + ([arguments.tokens_b] if c.task.is_pair else []):
-        rows = [numpy.asarray(row) for row in numpy.atleast_2d(numpy.load(path))]
-        if not (c.task.zero_is_token or c.task.is_real):
-            rows = [row[:numpy.flatnonzero(row)[-1] + 1] if row.any() else row for row in rows]
-        inputs += pad([row.astype("float32" if c.task.is_real else "int64") for row in rows], c)
+    array, kind, most = numpy.atleast_2d(numpy.load(path)), "float32" if c.task.is_real else "int64", c.view.max_length_tokens
+    if array.ndim != 2 or not array.size:
+        raise ValueError(f"{path}: has shape {list(array.shape)}, must be [N] or [B, N]")
+    if array.dtype.kind not in ("iuf" if c.task.is_real else "iu"):
+        raise ValueError(f"{path}: is of type {array.dtype}, must be of {'numbers' if c.task.is_real else 'integers, token ids'}")
+    wrong = [] if c.task.is_real else array[(array < 0) | (array >= c.task.vocabulary_size)]
+    if len(wrong):
+        raise ValueError(f"{path}: has the token id {wrong[0]}, must be 0 to {c.task.vocabulary_size - 1}")
+    rows = list(array.astype(kind))
+    if not (c.task.zero_is_token or c.task.is_real):
+        rows = [row[:numpy.flatnonzero(row)[-1] + 1] if row.any() else row for row in rows]
+    longest = max(len(row) for row in rows)
+    if longest > most:
+        raise ValueError(f"{path}: has a row of {longest} tokens, must be at most {most}, view.max_length_tokens of the run")
+    return rows
+
+
+def print_logits(model, inputs):
     for row in model(*inputs).tolist():
         print(" ".join(f"{logit:.6g}" for logit in row))
     return 0
@@ -1239,7 +1252,17 @@ def main():
     model = load(arguments.folder)
     if arguments.float64:
         model = model.double()
-    return check(model, arguments) if arguments.check else print_logits(model, arguments)
+    if arguments.check:
+        return check(model, arguments)
+    c = model.config
+    if c.task.is_pair and arguments.tokens_b is None:
+        parser.error("the model is one of pairs: give --tokens-b, too")
+    try:
+        paths = [arguments.tokens] + ([arguments.tokens_b] if c.task.is_pair else [])
+        inputs = [t for path in paths for t in pad(read_rows(path, c), c)]
+    except ValueError as error:
+        parser.error(str(error))
+    return print_logits(model, inputs)
 
 
 if __name__ == "__main__":

@@ -183,6 +183,10 @@ def try_program(name):
     module = program(folder)
     alone = module.load(folder)(torch.tensor([ids[0][:4]]))[0]  # without its padding
     assert len(printed) == 2 and torch.allclose(torch.tensor(printed[0]), alone, atol=1e-4), (printed, alone)
+    for wrong, said in ([1.5, 2], "is of type float64"), ([1, 99], "the token id 99, must be 0 to"), ([1] * 201, "a row of 201 tokens"):
+        numpy.save("wrong.npy", numpy.array(wrong))
+        refused = subprocess.run([sys.executable, f"{folder}/model.py", folder, "--tokens", "wrong.npy"], capture_output=True, text=True)
+        assert refused.returncode == 2 and said in refused.stderr, (said, refused)
     against = ["--check", f"{name}/predictions.npy", "--data", f"view-{name}"]
     assert run(*against).returncode == 0
     assert run(*against, "--float64").returncode == 0

@@ -55,6 +55,34 @@ def other_scale(q, k, v, keep):
     return dense(q * 1.01, k, v, keep)
 
 
+def float64_output(q, k, v, keep):
+    return dense(q.double(), k.double(), v.double(), keep)
+
+
+def less_padded_mean(q, k, v, keep):
+    return dense(q - q.mean(2, True), k, v, keep)
+
+
+def selected(q, k, v, keep):
+    padded = ~keep[:, None, :, None]
+    return dense(q, k.masked_fill(padded, 0), v.masked_fill(padded, 0), keep)
+
+
+def less_multiplied_mean(q, k, v, keep):
+    real = keep[:, None, :, None]
+    return selected(q - (q * real).sum(2, True) / real.sum(2, True).clamp_min(1), k, v, keep)
+
+
+def ignores_padding_of_many(q, k, v, keep):
+    return dense(q, k, v, keep if len(q) < 4 else torch.ones_like(keep))
+
+
+def softmax_without_maximum(q, k, v, keep):
+    scores = q @ k.masked_fill(~keep[:, None, :, None], 0).transpose(2, 3) / q.shape[3] ** 0.5
+    weights = scores.exp() * keep[:, None, None, :]
+    return weights @ v / weights.sum(3, True).clamp_min(1e-30)
+
+
 def draws(q, k, v, keep):
     return dense(q + 1e-3 * torch.randn_like(q), k, v, keep)
 
@@ -153,6 +181,21 @@ class Scaled(torch.nn.Module):
 
     def forward(self, q, k, v, keep):
         return self.scale * dense(q, k, v, keep)
+
+
+class Counts(Scaled):
+    def __init__(self, buffer):
+        super().__init__()
+        self.register_buffer("buffer", buffer)
+
+    def forward(self, q, k, v, keep):
+        self.buffer += 1
+        return super().forward(q, k, v, keep)
+
+
+class TimesBuffer(Counts):
+    def forward(self, q, k, v, keep):
+        return self.buffer * dense(q, k, v, keep)
 
 
 class DetachedInFloat32(Scaled):
@@ -274,6 +317,7 @@ def linear_oracle(q, k, v, keep):
 
 
 ALL = ["T2n", "T3", "T4", "T9", "T13", "T10", "F32"]  # what is tried without an oracle, not causal
+OF_FLOAT32 = ["T3", "T4", "T9", "T13", "F32"]
 CASES = [  # attention, what is said of it, broken promises
     (sdpa, dict(oracle=dense), []),
     (dense, {}, []),
@@ -312,6 +356,15 @@ CASES = [  # attention, what is said of it, broken promises
     (RaisesInTraining(), {}, ["T10"]),
     (OwnSeed(), {}, ["T10"]),
     (NotCopied(), {}, ALL),
+    (float64_output, {}, OF_FLOAT32),
+    (Scaled().double(), {}, OF_FLOAT32),
+    (TimesBuffer(torch.ones(8, dtype=torch.float64)), {}, OF_FLOAT32),
+    (Counts(torch.zeros(())), {}, ALL),
+    (less_padded_mean, dict(padding_invariant=False), ["T3"]),
+    (selected, dict(nan=True), []),
+    (less_multiplied_mean, dict(nan=True), ["T3"]),
+    (ignores_padding_of_many, {}, ["T3", "T9"]),
+    (softmax_without_maximum, {}, ["F32"]),
 ]
 
 
@@ -333,6 +386,9 @@ def main():
     assert "T10" in lra.check(draws).broken
     for attention, said in [(wrong_shape, "has shape"), (no_tensor, "is a tuple, not a tensor"), (views, "view size is not compatible"),
                             (RaisesInTraining(), "in training: RuntimeError: no training here"), (NotCopied(), "deepcopy"),
+                            (float64_output, "the output is torch.float64 on cpu, not as v, torch.float32 on cpu"),
+                            (Scaled().double(), "parameter scale is torch.float64; it must be torch.float32"),
+                            (Counts(torch.zeros(())), "the module changed its buffers"),
                             (OwnSeed(), "note: T2n, T3, T4 and T13 are not tried in training"), (Dropout(), "note: T4, and T13 of")]:
         assert said in str(lra.check(attention)), said
     state = torch.get_rng_state()

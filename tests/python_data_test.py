@@ -211,6 +211,23 @@ def try_gil():
     assert (holds, opens, loads) == (False, True, True)
 
 
+def try_without_torch():
+    """What takes PyTorch says so where there is none, and stands in nobody's way."""
+    said = run(sys.executable, "-c", """
+import sys
+sys.modules["torch"] = None
+from lra import *
+import lra
+assert hasattr(lra, "check")
+for use in lambda: lra.check(print), lambda: __import__("lra.reference"):
+    try:
+        use()
+    except ImportError as error:
+        print(error)
+""").stdout
+    assert said == "".join(f"lra.{what} needs torch: python -m pip install torch\n" for what in ("check", "reference")), said
+
+
 def main():
     assert "torch" not in sys.modules
     if len(sys.argv) > 3:
@@ -222,7 +239,7 @@ def main():
         for task in SIZES:
             prepare(program, task)
             compare_batches(task, f"data/{task}", ["train.batch_examples=8"])
-        for part in try_views_of_columns, try_split, try_loader, try_errors, try_config, try_records, try_gil:
+        for part in try_views_of_columns, try_split, try_loader, try_errors, try_config, try_records, try_gil, try_without_torch:
             part()
             print(f"{part.__name__}: ok", flush=True)
         assert "torch" not in sys.modules

@@ -21,14 +21,12 @@ from lra.training import Run, train
 
 if TYPE_CHECKING:
     from lra.conformance import check
-
-
-def __getattr__(name: str) -> Any:
-    """lra.check, which imports PyTorch, when it is first asked for."""
-    if name != "check":
-        raise AttributeError(f"module lra has no attribute {name}")
-    from lra.conformance import check
-    return check
+else:
+    def check(*arguments: Any, **options: Any) -> Any:
+        """Which promises an attention in PyTorch keeps: help(lra.conformance.check)."""
+        errors.need_torch("lra.check")
+        from lra import conformance
+        return conformance.check(*arguments, **options)
 
 
 __all__ = ["Batch", "Config", "Data", "Error", "Loader", "Run", "Split", "check", "errors", "loader", "open", "score", "table",

@@ -9,91 +9,39 @@ import copy
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Optional
+from typing import Any, Optional
 
 import torch
 from torch import Tensor
 
+from lra.mixer import call_unchanged, check_parameters
+from lra.promises import PROMISES, Report, Result
+
 # out [B, H, N, D] of q, k, v [B, H, N, D] and keep [B, N] bool: False where a token is padding.
 Attention = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 
-PROMISES = {
-    "T1": "the fast form equals the dense oracle in float64",
-    "T2": "its gradients equal the oracle's by autograd",
-    "T2n": "its gradients equal central differences",
-    "T3": "garbage and NaN in padded positions change nothing",
-    "T4": "the amount of padding changes what the traits say",
-    "T9": "an example alone equals the same in a batch",
-    "T13": "no keys give zeros and zero gradients",
-    "T5": "later tokens reach no earlier output, nor its gradient",
-    "T10": "equal runs and equal seeds give equal bits",
-    "F32": "float32 stays near the float64 oracle",
-}
 # Largest errors, relative to the largest value (at least 1). F32's is relative to the largest value itself, but for parameters,
 # whose gradients can be nothing but rounding (that of a bias of the keys under softmax).
 FORWARD, GRADIENT, NUMERIC, UNCHANGED, UNCHANGED32, FLOAT = 1e-10, 1e-9, 1e-6, 1e-12, 2e-5, 1e-4
-
-
-@dataclass(frozen=True)
-class Result:
-    """One comparison."""
-
-    id: str
-    measured: float  # the worst error; infinite where a NaN got through or the attention raised
-    bound: float
-    detail: str
-
-    @property
-    def passed(self) -> bool:
-        return self.measured <= self.bound
-
-
-@dataclass
-class Report:
-    """What `check` found: true if every promise was kept; print it to read it."""
-
-    results: list[Result] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)  # what could not be tried, and why
-
-    @property
-    def passed(self) -> bool:
-        return all(result.passed for result in self.results)
-
-    @property
-    def broken(self) -> list[str]:
-        """Ids of the promises that were not kept, in the order of PROMISES."""
-        return [id for id in PROMISES if any(r.id == id and not r.passed for r in self.results)]
-
-    def __bool__(self) -> bool:
-        return self.passed
-
-    def __str__(self) -> str:
-        lines = [f"        {'id':4} {'promise':60} {'tried':>5} {'worst':>9} {'bound':>9}"]
-        for id, promise in PROMISES.items():
-            tried = [r for r in self.results if r.id == id]
-            if not tried:
-                continue
-            worst = max(tried, key=lambda r: r.measured / r.bound if r.bound else r.measured * 1e300)
-            mark = "ok" if id not in self.broken else "BROKEN"
-            lines.append(f"{mark:7} {id:4} {promise:60} {len(tried):5} {worst.measured:9.1e} {worst.bound:9.1e}")
-        lines += [f"  {r.id}: {r.detail}: {r.measured:.1e}, at most {r.bound:.1e}" for r in self.results if not r.passed]
-        lines += [f"  note: {note}" for note in self.notes]
-        return "\n".join(lines)
 
 
 def check(attention: Attention, *, causal: bool = False, oracle: Optional[Attention] = None, padding_invariant: bool = True,
           nan: bool = False, heads: int = 2, head_width: int = 8) -> Report:
     """Tries the promises on an attention: a torch.nn.Module or function (q, k, v, keep) -> out.
 
-    q, k, v, out [B, H, N, D] with H = heads, D = head_width; keep [B, N] bool, False at padding. As in an encoder, the memory of q,
-    k, v and of the gradient of out is that of a [B, N, H, D], once that of a [B, H, N, D]. What is written for padded queries does
-    not matter, except that no NaN may reach a gradient. What the attention raises breaks the promise that was being tried.
-    A module is copied, and tried in evaluation, with float64 and float32 parameters, and in training, where calls with one seed
-    of torch.manual_seed must agree.
+    q, k, v, out [B, H, N, D] with H = heads, D = head_width; keep [B, N] bool, False at padding. out has the
+    type of v, float64 or float32. N is 1 to 523, B 1 to 5: a module that is made for a longest sequence is made for 523 tokens.
+    As in an encoder, the memory of q, k, v and of the gradient of out is that of a [B, N, H, D], once that of a [B, H, N, D].
+    What is written for padded queries does not matter, except that no NaN may reach a gradient. What the attention raises breaks
+    the promise that was being tried.
+    A module is copied, and tried in evaluation, as it is and with float64 parameters and buffers, and in training, where calls
+    with one seed of torch.manual_seed must agree. What `lra.train` refuses breaks a promise here: trained parameters that are not
+    float32 on the CPU, and buffers that a call changes.
     causal: token i sees the tokens up to i only. oracle: a slow attention that is obviously right, to compare with (T1, T2); if it
     is a module, gradients of parameters that have the same name in both are compared, too.
     padding_invariant=False: the amount of padding may change the output (no T4). nan: also put NaN into padded keys and
-    values, as `lra check` does (T3); PyTorch's own attention lets it through, and no model has it there.
+    values and, for outputs, queries, as `lra check` does (T3); PyTorch's own attention lets it through, and no model has it
+    there.
     """
     suite = _Suite(attention, oracle, heads, head_width)
     if oracle is not None:
@@ -206,26 +154,34 @@ def _trained(attention: Attention) -> dict[str, Tensor]:
 class _Subject:
     """An attention, copied for each mode, so that none sees what calls in another one changed."""
 
-    def __init__(self, attention: Attention) -> None:
-        self.attention = attention
+    def __init__(self, attention: Attention, output: str = "output") -> None:
+        """output: what its output is called in messages."""
+        self.attention, self.output = attention, output
         self.copies: dict[_Mode, torch.nn.Module] = {}
 
     def of(self, mode: _Mode) -> Attention:
         if not isinstance(self.attention, torch.nn.Module):
             return self.attention
         if mode not in self.copies:
-            self.copies[mode] = copy.deepcopy(self.attention).to(mode.dtype).train(mode.training)
+            module = copy.deepcopy(self.attention)
+            if mode.dtype == torch.float32:  # as lra.train has it: what is of another type stays so
+                check_parameters(module)
+            else:
+                module = module.to(mode.dtype)
+            self.copies[mode] = module.train(mode.training)
         return self.copies[mode]
 
     def raw(self, c: _Case) -> Tensor:
         """The output as it comes."""
         if c.mode.training:
             torch.default_generator.manual_seed(c.seed)  # a GPU's goes on as it was
-        out = self.of(c.mode)(c.q, c.k, c.v, c.keep)
+        out = call_unchanged(self.of(c.mode), c.q, c.k, c.v, c.keep)
         if not isinstance(out, Tensor):
-            raise TypeError(f"the output is a {type(out).__name__}, not a tensor")
+            raise TypeError(f"the {self.output} is a {type(out).__name__}, not a tensor")
         if out.shape != c.v.shape:
-            raise ValueError(f"the output has shape {tuple(out.shape)}, not that of v, {tuple(c.v.shape)}")
+            raise ValueError(f"the {self.output} has shape {tuple(out.shape)}, not that of v, {tuple(c.v.shape)}")
+        if (out.dtype, out.device) != (c.v.dtype, c.v.device):
+            raise TypeError(f"the {self.output} is {out.dtype} on {out.device}, not as v, {c.v.dtype} on {c.v.device}")
         return out
 
     def attend(self, c: _Case) -> Tensor:
@@ -244,7 +200,7 @@ class _Subject:
 
 class _Suite:
     def __init__(self, attention: Attention, oracle: Optional[Attention], heads: int, head_width: int) -> None:
-        self.fast, self.oracle = _Subject(attention), _Subject(oracle) if oracle is not None else None
+        self.fast, self.oracle = _Subject(attention), _Subject(oracle, "oracle's output") if oracle is not None else None
         self.heads, self.head_width = heads, head_width
         self.results: list[Result] = []
         self.notes: list[str] = []
@@ -310,11 +266,15 @@ class _Suite:
         return worst
 
     def pad_content(self, mode: _Mode, nan: bool) -> None:
-        c = self.case(500, [23, 10, 1], 23, mode)
+        c = self.case(500, [23, 10, 1, 17, 23], 23, mode)
         padded = ~c.keep[:, None, :, None]
+
+        def fill(t: Tensor, garbage: Any) -> Tensor:
+            return torch.where(padded, garbage, t)  # which keeps the strides
+
         for garbage in [1e3] + ([math.nan] if nan else []):
-            dirty = replace(c, k=torch.where(padded, garbage, c.k), v=torch.where(padded, garbage, c.v))
-            what = f"{garbage} in padded keys and values{mode}"
+            dirty = replace(c, q=fill(c.q, 3 - 7 * c.q), k=fill(c.k, garbage), v=fill(c.v, garbage))
+            what = f"other padded queries, {garbage} in padded keys and values{mode}"
             self.add("T3", mode.unchanged, what, lambda: _outcome_difference(self.run(dirty), self.run(c)))
 
             def leak() -> float:
@@ -322,6 +282,9 @@ class _Suite:
                 return _largest(outcome.dk * padded, outcome.dv * padded)
 
             self.add("T3", 0, f"gradient of padded keys and values, {what}", leak)
+        if nan:  # outputs only: a row of NaN times a gradient of 0 is NaN
+            self.add("T3", mode.unchanged, f"nan in padded queries, output{mode}", lambda: _difference(
+                self.attend(replace(c, q=fill(c.q, math.nan))), self.attend(c)))
 
     def pad_amount(self, mode: _Mode) -> None:
         c = self.case(600, [21], 21 + 17, mode)
@@ -330,11 +293,11 @@ class _Suite:
                 self.run(c.example(0, 21 + pads)).map(lambda t: t[:, :, :21]), self.run(c.example(0, 21))))
 
     def batch_independence(self, mode: _Mode) -> None:
-        c = self.case(900, [29, 12, 20], 29, mode)
-        for b in range(3):
+        c = self.case(900, [29, 12, 20, 29, 5], 29, mode)
+        for b in range(5):
             layout = ", contiguous [B, H, N, D]," if b == 1 else ""  # the only one
             alone = c.example(b, 29).map(lambda t: t.contiguous() if b == 1 else t)
-            self.add("T9", mode.unchanged, f"example {b} alone{layout} against in a batch of 3{mode}", lambda: _outcome_difference(
+            self.add("T9", mode.unchanged, f"example {b} alone{layout} against in a batch of 5{mode}", lambda: _outcome_difference(
                 replace(self.run(c), parameters={}).map(lambda t: t[b:b + 1]), self.run(alone)))
 
     def fully_masked(self, mode: _Mode, beside: bool = True) -> None:
@@ -371,6 +334,10 @@ class _Suite:
         right = self.oracle or self.fast
         self.add("F32", FLOAT, "output and gradients, N = 523", lambda: _outcome_difference(
             self.run(c.to(_FLOAT32)), replace(right.run(c), parameters=self.run(c).parameters), 1e-30))
+        small = self.case(1101, [31, 12], 31, _FLOAT32)  # exp() of these logits has no float32
+        large = replace(small, q=torch.full_like(small.q, 6), k=6 + small.k / 10)
+        self.add("F32", FLOAT, "finite output and gradients of large queries and keys", lambda: (
+            0.0 if math.isfinite(_largest(*self.run(large).tensors())) else math.inf))
 
     def training(self, nan: bool, padding_invariant: bool) -> None:
         """Promises in training, where a module may draw random numbers. It must draw the same ones for the same seed."""

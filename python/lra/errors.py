@@ -1,4 +1,5 @@
 """Exceptions with the messages that the program `lra` prints."""
+import importlib
 
 
 class Error(Exception):
@@ -52,3 +53,13 @@ def of_status(code: str, message: str) -> Error:
     error = _KINDS.get(code, Error)(message)
     error.code = code
     return error
+
+
+def need_torch(what: str) -> None:
+    """Raises ImportError that says how to get PyTorch, where `what` ("lra.check") would not find it."""
+    try:
+        importlib.import_module("torch")
+    except ModuleNotFoundError as missing:
+        if missing.name != "torch":
+            raise
+        raise ImportError(f"{what} needs torch: python -m pip install torch") from None

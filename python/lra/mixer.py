@@ -83,12 +83,7 @@ class Layer:
         if self.module is None:
             return self.function(q, k, v, keep)
         self._prepare(q.device, is_training)
-        before = self._state()
-        out = self.module(q, k, v, keep)
-        if self._state() != before:
-            raise RuntimeError("the module changed its buffers or replaced a parameter while it was called; what an "
-                               "attention learns must be in its parameters, or no run could be resumed")
-        return out
+        return call_unchanged(self.module, q, k, v, keep)
 
     def _prepare(self, device: torch.device, is_training: bool) -> None:
         assert self.module is not None
@@ -98,9 +93,32 @@ class Layer:
         if self.module.training != is_training:
             self.module.train(is_training)
 
-    def _state(self) -> list[tuple[int, int]]:
-        assert self.module is not None
-        return [*((id(p), 0) for p in self.module.parameters()), *((id(b), b._version) for b in self.module.buffers())]
+
+def call_unchanged(function: AttentionFunction, q: Tensor, k: Tensor, v: Tensor, keep: Tensor) -> Tensor:
+    """Its output, [B, H, N, D]. Raises RuntimeError for a module that changed what it holds."""
+    if not isinstance(function, nn.Module):
+        return function(q, k, v, keep)
+    before = _state(function)
+    out = function(q, k, v, keep)
+    if _state(function) != before:
+        raise RuntimeError("the module changed its buffers or replaced a parameter while it was called; what an "
+                           "attention learns must be in its parameters, or no run could be resumed")
+    return out
+
+
+def _state(module: nn.Module) -> list[tuple[int, int]]:
+    return [*((id(p), 0) for p in module.parameters()), *((id(b), b._version) for b in module.buffers())]
+
+
+def check_parameters(module: nn.Module) -> None:
+    """Raises ValueError for parameters that cannot be trained here."""
+    for name, p in module.named_parameters():
+        if isinstance(p, nn.parameter.UninitializedParameter):
+            raise ValueError(f"parameter {name} has no shape yet: a lazy module is not covered")
+        if p.requires_grad and p.dtype != torch.float32:
+            raise ValueError(f"parameter {name} is {p.dtype}; it must be torch.float32")
+        if p.device.type != "cpu":
+            raise ValueError(f"parameter {name} is on {p.device}; the run moves it to its device itself")
 
 
 def check_module(module: nn.Module, place: str) -> None:
@@ -109,13 +127,7 @@ def check_module(module: nn.Module, place: str) -> None:
     if module in _taken:
         raise ValueError("the function returned a module that it had returned before; each layer of each model needs one "
                          "of its own, made anew")
-    for name, p in module.named_parameters():
-        if isinstance(p, nn.parameter.UninitializedParameter):
-            raise ValueError(f"parameter {name} has no shape yet: a lazy module is not covered")
-        if p.requires_grad and p.dtype != torch.float32:
-            raise ValueError(f"parameter {name} is {p.dtype}; it must be torch.float32")
-        if p.device.type != "cpu":
-            raise ValueError(f"parameter {name} is on {p.device}; the run moves it to its device itself")
+    check_parameters(module)
     trained = {id(p): name for name, p in module.named_parameters() if p.requires_grad}
     for other, where in _taken.items():
         for name, p in other.named_parameters():

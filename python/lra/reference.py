@@ -20,14 +20,17 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, Optional
 
+from lra.config import Config, Path
+from lra.data import Batch, Split, loader, open
+from lra.errors import need_torch
+from lra.records import score
+
+need_torch("lra.reference")
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from lra import model as plain
-from lra.config import Config, Path
-from lra.data import Batch, Split, loader, open
-from lra.records import score
 
 # out [B, H, N, D] of q, k, v [B, H, N, D] and keep [B, N] bool, False at padding: what lra.check tries.
 AttentionFunction = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
