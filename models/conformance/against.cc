@@ -80,9 +80,9 @@ class Tensors {
   // Like Take(), but returns an undefined tensor where the file has none.
   absl::StatusOr<at::Tensor> TakeOptional(const std::string& name, const Shape& shape,
                                           absl::string_view letters) {
+    if (Has(name)) return Take(name, shape, letters);
     known_.push_back(name);
-    if (!Has(name)) return at::Tensor();
-    return Take(name, shape, letters);
+    return at::Tensor();
   }
 
   // Returns the mask [B, Nk] as bool, from BOOL or from U8 that holds 0 and 1. It is undefined
@@ -110,10 +110,11 @@ class Tensors {
     const auto& [name, tensor] = *left_.begin();
     const std::string nearest = Nearest(name, known_);
     return Wrong(
-        name, absl::StrCat("is ", TypeText(tensor.scalar_type()), " ", ShapeText(tensor.sizes()),
-                           ", which \"", attention, "\" does not read",
-                           nearest.empty() ? "" : absl::StrCat("; did you mean \"", nearest, "\"?"),
-                           " Known: ", absl::StrJoin(known_, ", ")));
+        name,
+        absl::StrCat("is ", TypeText(tensor.scalar_type()), " ", ShapeText(tensor.sizes()),
+                     ", which \"", attention, "\" does not read",
+                     nearest.empty() ? "." : absl::StrCat("; did you mean \"", nearest, "\"?"),
+                     " Known: ", absl::StrJoin(known_, ", ")));
   }
 
  private:
@@ -162,6 +163,11 @@ absl::StatusOr<Sizes> ReadSizes(const SafetensorsFile& file, Tensors* tensors) {
 }
 
 absl::StatusOr<bool> ReadCausal(const SafetensorsFile& file) {
+  const std::vector<std::string> known = {"causal", "format"};  // libraries write the second one
+  for (const auto& [name, value] : file.metadata) {
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      return UnknownNameError("metadata", name, known);
+  }
   const auto it = file.metadata.find("causal");
   if (it == file.metadata.end() || it->second == "false") return false;
   if (it->second == "true") return true;

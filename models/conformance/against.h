@@ -7,7 +7,8 @@
 //   x [B, N, E], and grad_x: the layer input, of attentions that read it
 //   NAME, for each parameter and buffer that the attention owns, as `lra list attentions` prints
 //   it; grad_NAME of parameters
-// and metadata {"causal": "true"} where each token sees itself and earlier ones only.
+// and metadata {"causal": "true"} where each token sees itself and earlier ones only; of other
+// metadata, only "format" is allowed.
 // An attention whose key is the query needs no k; one without projections neither k nor v: grad_q
 // is then the gradient of all that q stands for.
 // With keep and N = Nk, rows of padded queries are unspecified: their out is not compared, and

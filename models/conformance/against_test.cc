@@ -23,6 +23,7 @@
 namespace lra {
 namespace {
 
+using testing::EndsWith;
 using testing::HasSubstr;
 
 // The content of a file, which a test can change by name.
@@ -276,6 +277,11 @@ TEST(AgainstTest, RefusalsNameTensorFoundAndExpected) {
   bad.tensors["x"] = at::zeros({2, 7, 12});
   EXPECT_THAT(Refusal(bad), HasSubstr("\"x\": is float32 [2, 7, 12], which"));
   bad = good;
+  bad.tensors["something_else"] = at::zeros({1});
+  EXPECT_THAT(Refusal(bad),
+              EndsWith("which \"transformer\" does not read. Known: q, k, v, keep, out, grad_out, "
+                       "grad_q, grad_k, grad_v"));
+  bad = good;
   bad.tensors["keep"] = at::full({2, 7}, 2, at::kByte);
   EXPECT_THAT(Refusal(bad), HasSubstr("\"keep\": holds 2"));
   bad.tensors["keep"] = at::ones({2, 7}, at::kLong);
@@ -285,6 +291,12 @@ TEST(AgainstTest, RefusalsNameTensorFoundAndExpected) {
   EXPECT_THAT(Refusal(bad), HasSubstr("\"causal\": is \"yes\""));
   bad.metadata["causal"] = "true";
   EXPECT_THAT(Refusal(bad, "linformer"), HasSubstr("\"linformer\" has no causal form"));
+  bad = good;
+  bad.metadata["format"] = "pt";
+  EXPECT_TRUE(Compare(bad, "transformer").ok());
+  bad.metadata["casual"] = "true";
+  EXPECT_EQ(Refusal(bad),
+            "unknown metadata \"casual\"; did you mean \"causal\"? Known: causal, format");
 }
 
 TEST(AgainstTest, TheLongestSequenceIsTheFilesOrTheFlags) {

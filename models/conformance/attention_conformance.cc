@@ -30,12 +30,19 @@ absl::StatusOr<SuiteInstances> MakeInstances(const AttentionMaker& maker, at::De
     context.scope = "attention.";
     for (int64_t h = 0; has_slopes && h < shape.first; ++h)
       context.distance_slopes.push_back(0.25 / static_cast<double>(h + 1));
-    LRA_ASSIGN_OR_RETURN(instance.attention, maker(context));
+    const auto make = [&]() -> absl::Status {
+      absl::StatusOr<std::unique_ptr<Attention>> made = maker(context);
+      if (made.ok()) instance.attention = *std::move(made);
+      return Annotate(made.status(), absl::StrCat("made for the cases with H = ", shape.first,
+                                                  ", D = ", shape.second, " and at most ",
+                                                  kSuiteTokens, " tokens"));
+    };
+    LRA_RETURN_IF_ERROR(make());
     if (instance.attention->traits().projections == Projections::kNone) {
       // Its q, k and v are the layer's input, so E is their width.
       instance.parameters = ParameterStore(1);
       context.model_width = shape.first * shape.second;
-      LRA_ASSIGN_OR_RETURN(instance.attention, maker(context));
+      LRA_RETURN_IF_ERROR(make());
     }
     instance.parameters.MoveTo(device);
   }

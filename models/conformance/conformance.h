@@ -7,7 +7,8 @@
 //   T1  fast form == dense oracle in float64: random masks, odd N, N = 1, one real token, cross,
 //       in training, weight dropout
 //   T2  gradients == the oracle's by autograd; T2n: == central differences
-//   T3  garbage, then NaN, in padded positions changes nothing; rows there are finite
+//   T3  garbage, then NaN, in padded positions changes nothing (NaN in queries that are no keys: no
+//       output); rows there are finite
 //   T4  nor does the amount of padding; where declared otherwise, it must, and the traits say why
 //   T5  later tokens change no earlier output, and get no gradient from it
 //   T6  streaming, token by token or in pieces, two texts at a time, == all at once

@@ -23,7 +23,9 @@ namespace lra {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
+using ::testing::Not;
 
 enum class CaseBug {
   kNone,
@@ -34,6 +36,9 @@ enum class CaseBug {
   kPrefixMaskInFloat32,
   kSharedState,
   kInfinitePaddedRows,
+  kIgnoresMaskOfMany,
+  kQueriesLessTheirMean,
+  kQueriesLessMultipliedMean,
   kIgnoresSlopes
 };
 
@@ -55,7 +60,7 @@ class Gained : public Attention {
   const Traits& traits() const override { return traits_; }
 
   at::Tensor Attend(const AttentionInput& in) const override {
-    AttentionInput input = in;
+    AttentionInput input = WithMaskBugs(in);
     const bool is_single = in.q.scalar_type() == at::kFloat;
     if (bug_ == CaseBug::kNeedsHeadsBeforeTokens)
       in.q.view({in.q.size(0) * in.q.size(1), in.q.size(2), in.q.size(3)});
@@ -104,6 +109,17 @@ class Gained : public Attention {
 
  private:
   at::Tensor GainLike(const at::Tensor& v) const { return gain_.to(v.options()).view({-1, 1, 1}); }
+
+  AttentionInput WithMaskBugs(AttentionInput in) const {
+    if (bug_ == CaseBug::kIgnoresMaskOfMany && in.q.size(0) > 3) in.keep = at::Tensor();
+    if (bug_ == CaseBug::kQueriesLessTheirMean) in.q = in.q - in.q.mean(2, true);
+    if (bug_ != CaseBug::kQueriesLessMultipliedMean || !in.keep.defined() ||
+        in.keep.size(1) != in.q.size(2))
+      return in;
+    const at::Tensor real = in.keep.view({in.keep.size(0), 1, -1, 1}).to(in.q.scalar_type());
+    in.q = in.q - (in.q * real).sum(2, true) / real.sum(2, true).clamp_min(1);
+    return in;
+  }
 
   // Which keys each query does not see, [B or 1, 1, N or 1, Nk].
   static at::Tensor Hidden(const AttentionInput& in) {
@@ -183,7 +199,7 @@ TEST(PlantedInCasesTest, TheLayoutOfTheEncoderIsTried) {
   const auto failed = Failed(CaseBug::kNeedsHeadsBeforeTokens);
   ASSERT_FALSE(failed.empty());
   EXPECT_FALSE(failed[0].was_compared);
-  EXPECT_THAT(failed[0].detail, testing::HasSubstr("view size is not compatible"));
+  EXPECT_THAT(failed[0].detail, HasSubstr("view size is not compatible"));
 }
 
 TEST(PlantedInCasesTest, HolesInAMaskOfFloat32AreCaught) {
@@ -198,6 +214,36 @@ TEST(PlantedInCasesTest, AStateThatTwoTextsShareIsCaught) {
 
 TEST(PlantedInCasesTest, InfinityInRowsThatNobodyReadsIsCaught) {
   EXPECT_THAT(FailedPromises(CaseBug::kInfinitePaddedRows), testing::Contains("T3"));
+}
+
+TEST(PlantedInCasesTest, AMaskThatIsForgottenInLargerBatchesIsCaught) {
+  EXPECT_THAT(FailedPromises(CaseBug::kIgnoresMaskOfMany), ElementsAre("T3", "T9"));
+}
+
+TEST(PlantedInCasesTest, WhatPaddedQueriesMoveIsCaught) {
+  const auto of_t3 = [](CaseBug bug) {
+    std::string details;
+    for (const ConformanceResult& result : Failed(bug)) {
+      if (result.id == "T3") details += result.detail + "\n";
+    }
+    return details;
+  };
+  EXPECT_THAT(of_t3(CaseBug::kQueriesLessTheirMean), HasSubstr("other padded queries, float32"));
+  // A mask that multiplies lets NaN through, and nothing else.
+  const std::string multiplied = of_t3(CaseBug::kQueriesLessMultipliedMean);
+  EXPECT_THAT(multiplied, HasSubstr("NaN in padded queries, output, float64"));
+  EXPECT_THAT(multiplied, Not(HasSubstr("other padded queries")));
+}
+
+TEST(PlantedInCasesTest, ASizeThatTheFactoryRefusesIsNamed) {
+  const auto results = CheckAttention(
+      "gained", [](const AttentionContext& context) -> absl::StatusOr<std::unique_ptr<Attention>> {
+        if (context.head_width % 2 != 0) return absl::InvalidArgumentError("an odd head width");
+        return std::make_unique<Gained>(CaseBug::kNone, context);
+      });
+  EXPECT_EQ(results.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(results.status().message(),
+            "made for the cases with H = 3, D = 5 and at most 640 tokens: an odd head width");
 }
 
 TEST(PlantedInCasesTest, SlopesWithoutAnEffectAreCaught) {
