@@ -66,8 +66,8 @@ std::string PlanJson(const std::vector<SuiteCell>& cells, const SuitePlan& plan)
 // "12 runs left: about 1 h 20 min on 2 workers, ..."
 std::string TotalText(const SuitePlan& plan);
 
-// What will not be said of cells with few seeds, which is known before they train; empty where there
-// is one cell, or each has kLeastPairedSeeds.
+// What will not be said of cells with few seeds, which is known before they train; empty where
+// there is one cell, or each has kLeastPairedSeeds.
 std::string FewSeedsText(const std::vector<SuiteCell>& cells);
 
 // The times of runs that have ended beside the predicted ones: "12 runs took 1 h 22 min, predicted
