@@ -82,6 +82,7 @@ struct LeaderboardCell {
   // Rows of a column that share a letter could not be told apart; empty for rows with fewer than
   // two trained runs.
   std::string letters;
+  std::vector<int> letter_groups;  // what `letters` writes (LetterText), ascending
   LearnedCell learned;
   // Mean score of the last checkpoints, where one was scored beside the selected one.
   std::optional<double> last_value;

@@ -169,8 +169,11 @@ std::vector<TableComparison> CompareColumn(const ColumnRuns& column, size_t c,
   if (groups.empty()) return comparisons;  // too many for letters; the table's notes say so
   int group_count = 0;
   for (const auto& of_row : groups) group_count = std::max(group_count, of_row.back() + 1);
-  for (size_t r = 0; r < compared.size() && compared.size() > 1; ++r)
-    compared[r]->row.cells[c]->letters = LetterText(groups[r], group_count);
+  for (size_t r = 0; r < compared.size() && compared.size() > 1; ++r) {
+    LeaderboardCell& cell = *compared[r]->row.cells[c];
+    cell.letters = LetterText(groups[r], group_count);
+    cell.letter_groups = groups[r];
+  }
   return comparisons;
 }
 

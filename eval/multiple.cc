@@ -4,6 +4,7 @@
 #include <numeric>
 #include <set>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
 namespace lra {
@@ -77,14 +78,11 @@ std::vector<std::vector<int>> LetterGroups(int count,
 }
 
 std::string LetterText(const std::vector<int>& groups, int group_count) {
-  constexpr int kLetters = 26;
-  if (group_count > kLetters) {
-    return absl::StrJoin(
-        groups, ",", [](std::string* out, int group) { out->append(std::to_string(group + 1)); });
-  }
-  std::string text;
-  for (const int group : groups) text += static_cast<char>('a' + group);
-  return text;
+  const char* const separator = group_count > kAlphabet ? "," : "";
+  return absl::StrJoin(groups, separator, [](std::string* out, int group) {
+    out->push_back(static_cast<char>('a' + group % kAlphabet));
+    if (group >= kAlphabet) absl::StrAppend(out, 1 + group / kAlphabet);
+  });
 }
 
 }  // namespace lra

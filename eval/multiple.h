@@ -32,7 +32,9 @@ inline constexpr size_t kMostLetterGroups = 200;
 std::vector<std::vector<int>> LetterGroups(int count,
                                            const std::vector<std::pair<int, int>>& differing);
 
-// Writes groups as letters: {0, 1} is "ab". With `group_count` above 26, as numbers: "1,2".
+inline constexpr int kAlphabet = 26;
+// Writes groups as letters: {0, 1} is "ab". With `group_count` above kAlphabet, those behind the
+// alphabet are letters with a number, and commas stand between: {0, 27} is "a,b2".
 std::string LetterText(const std::vector<int>& groups, int group_count);
 
 }  // namespace lra

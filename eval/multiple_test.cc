@@ -71,13 +71,14 @@ TEST(LettersTest, SharingALetterIsNotDiffering) {
   }
 }
 
-TEST(LettersTest, NumbersBeyondTheAlphabet) {
+TEST(LettersTest, NumberedLettersBeyondTheAlphabet) {
   Pairs all;
   for (int a = 0; a < 27; ++a) {
     for (int b = a + 1; b < 27; ++b) all.emplace_back(a, b);
   }
-  EXPECT_EQ(Letters(27, all).back(), "27");
-  EXPECT_EQ(LetterText({0, 30}, 31), "1,31");
+  EXPECT_EQ(Letters(27, all).front(), "a");
+  EXPECT_EQ(Letters(27, all).back(), "a2");
+  EXPECT_EQ(LetterText({0, 1, 30, 52}, 53), "a,b,e2,a3");
 }
 
 // 2 k rows of which each differs from one other have 2^k largest sets.

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "eval/multiple.h"
 #include "eval/starting_run.h"
 #include "eval/table_cost.h"
 #include "eval/table_writer.h"
@@ -81,6 +82,10 @@ std::vector<std::string> ExplainMarks(const Leaderboard& board) {
       {[](const LeaderboardCell& cell) { return !cell.letters.empty(); },
        "Rows that share a letter in a column could not be told apart (Holm, 5 % a column); that "
        "does not make them equal."},
+      {[](const LeaderboardCell& cell) {
+         return !cell.letter_groups.empty() && cell.letter_groups.back() >= kAlphabet;
+       },
+       "Columns that need more than 26 letters go on with numbers: a2 is another letter than a."},
       {[](const LeaderboardCell& cell) { return cell.trained < cell.runs(); },
        "4/5: four of five runs trained, that is, did not diverge and are above the majority class "
        "on the same examples; score, interval and letters are theirs. FAIL: none did; in brackets "

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "eval/latex_text.h"
+#include "eval/multiple.h"
 #include "eval/published.h"
 
 namespace lra::internal {
@@ -16,10 +17,13 @@ constexpr char kOneRunSymbol[] = "$\\ast$";
 constexpr PaperMarkText kPaperMarks[] = {
     {PaperMark::kLetters, "",
      "Methods that share a letter in a column could not be told apart (Holm, 5\\,\\% a column)."},
+    {PaperMark::kManyLetters, "", "a2 is another letter than a."},
     {PaperMark::kFailures, "",
      "(4/5): four of five runs trained, and the number is theirs; a run that diverged or is not "
      "above the majority class did not train. Averages and bold count such a run as guessing; "
      "where no majority class is on record, its row has neither."},
+    {PaperMark::kNoBold, "",
+     "Nothing is bold in a column where a mean has neither letters nor an interval."},
     {PaperMark::kOneRun, kOneRunSymbol,
      "One run, or an average with such a cell: the interval is about trained models only."},
     {PaperMark::kLessExamples, "$\\ddagger$",
@@ -75,6 +79,7 @@ PaperColumn::PaperColumn(const LeaderboardTable& table, size_t column)
 }
 
 PaperCell PaperColumn::Cell(const LeaderboardRow& row, std::set<PaperMark>* used) const {
+  if (is_withheld_) used->insert(PaperMark::kNoBold);
   if (is_average()) return AverageCell(row, used);
   const LeaderboardCell* const cell = CellOf(row);
   if (cell == nullptr || cell->runs() == 0) return {};
@@ -113,6 +118,11 @@ std::optional<Interval> PaperColumn::IntervalOf(const LeaderboardRow& row) const
   return interval && !std::isnan(interval->low) ? interval : std::nullopt;
 }
 
+absl::Span<const int> PaperColumn::GroupsOf(const LeaderboardRow& row) const {
+  const LeaderboardCell* const cell = CellOf(row);
+  return cell == nullptr ? absl::Span<const int>() : cell->letter_groups;
+}
+
 std::optional<double> PaperColumn::RankOf(const LeaderboardRow& row) const {
   if (row.kind == RunRecord::BASELINE) return std::nullopt;
   if (is_average()) return row.average;
@@ -140,20 +150,26 @@ void PaperColumn::FindDecimals(bool of_baselines) {
 
 void PaperColumn::FindBest() {
   size_t candidates = 0;
+  bool is_any_unknown = false;
   for (const LeaderboardRow& row : table_.rows) {
     const std::optional<double> rank = RankOf(row);
     if (!rank) continue;
     ++candidates;
+    is_any_unknown |= GroupsOf(row).empty() && !IntervalOf(row);
     if (best_ == nullptr || metric().Better(*rank, *RankOf(*best_))) best_ = &row;
   }
-  if (candidates < 2) best_ = nullptr;
+  is_withheld_ = candidates > 1 && is_any_unknown;
+  if (candidates < 2 || is_withheld_) best_ = nullptr;
 }
 
 bool PaperColumn::IsBest(const LeaderboardRow& row) const {
   if (best_ == nullptr || !RankOf(row)) return false;
   if (&row == best_ || *RankOf(row) == *RankOf(*best_)) return true;
-  if (!is_average() && !CellOf(row)->letters.empty() && !CellOf(*best_)->letters.empty())
-    return CellOf(row)->letters.find_first_of(CellOf(*best_)->letters) != std::string::npos;
+  const absl::Span<const int> groups = GroupsOf(row), best_groups = GroupsOf(*best_);
+  if (!groups.empty() && !best_groups.empty()) {
+    return std::find_first_of(groups.begin(), groups.end(), best_groups.begin(),
+                              best_groups.end()) != groups.end();
+  }
   const std::optional<Interval> interval = IntervalOf(row);
   return interval && interval->low <= *RankOf(*best_) && *RankOf(*best_) <= interval->high;
 }
@@ -194,6 +210,8 @@ std::string PaperColumn::Behind(const LeaderboardRow& row, const LeaderboardCell
   }
   std::string above = cell.letters;
   if (!above.empty()) used->insert(PaperMark::kLetters);
+  if (!cell.letter_groups.empty() && cell.letter_groups.back() >= kAlphabet)
+    used->insert(PaperMark::kManyLetters);
   for (const PaperMarkText& mark : kPaperMarks) {
     if (!HasMark(mark.mark, cell)) continue;
     absl::StrAppend(&above, mark.symbol);

@@ -21,7 +21,9 @@ enum class PaperMark {
   kPretrained,
   kFromAnotherRun,
   kLetters,
-  kFailures
+  kManyLetters,
+  kFailures,
+  kNoBold
 };
 
 struct PaperMarkText {
@@ -54,10 +56,13 @@ class PaperColumn {
   bool is_average() const { return column_ == table_.tasks.size(); }
   const LeaderboardCell* CellOf(const LeaderboardRow& row) const;
   std::optional<Interval> IntervalOf(const LeaderboardRow& row) const;
+  // Those of its letters; none in the column of averages.
+  absl::Span<const int> GroupsOf(const LeaderboardRow& row) const;
   std::optional<double> RankOf(const LeaderboardRow& row) const;
   bool HasPrinted() const;
   // Those that give the half widths of the rows that are compared two digits; baselines follow.
   void FindDecimals(bool of_baselines);
+  // None where fewer than two rows are ranked, or where nothing says how sure one of them is.
   void FindBest();
   // The best, and what cannot be told from it: what shares a letter with it or, where one of the
   // two has none, what has an interval that reaches it.
@@ -76,6 +81,7 @@ class PaperColumn {
   std::optional<int> more_;  // decimals in excess of the metric's
   int decimals_ = 0;         // that take up space, with those of printed rows
   const LeaderboardRow* best_ = nullptr;
+  bool is_withheld_ = false;  // there is a best mean, and it is not shown as such
 };
 
 }  // namespace lra::internal

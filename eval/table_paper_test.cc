@@ -69,6 +69,32 @@ TEST(TablePaperTest, BoldFollowsLetters) {
   EXPECT_THAT(text, HasSubstr("share a letter with it or"));
 }
 
+// A run of 2,000,000 examples, so that three points are told apart among 351 pairs.
+LocatedRecord RunOfMany(const std::string& method, uint32_t seed, int64_t correct) {
+  LocatedRecord run = MakeRun({.method = method, .seed = seed, .correct = correct});
+  SplitResult& result = *run.record.mutable_results(0);
+  result.set_examples(2'000'000);
+  (*result.mutable_sums()->mutable_counts())[kTargets] = 2'000'000;
+  return run;
+}
+
+// The best row's letter is a, the last one's a2.
+TEST(TablePaperTest, MoreGroupsThanLettersAreComparedAsGroups) {
+  std::vector<LocatedRecord> runs;
+  for (int row = 0; row < 27; ++row) {
+    for (const uint32_t seed : {0, 1})
+      runs.push_back(RunOfMany("m" + std::to_string(10 + row), seed, 60'000 * (30 - row)));
+  }
+  const std::string text = Paper(runs);
+  EXPECT_THAT(text, HasSubstr("m10 & \\textbf{90.000} & {\\scriptsize"));
+  EXPECT_THAT(text, HasSubstr("\\textsuperscript{z$\\ddagger$} \\\\\n"));
+  EXPECT_THAT(text, HasSubstr("\\textsuperscript{a2$\\ddagger$} \\\\\n"));
+  EXPECT_THAT(text, HasSubstr("\na2 is another letter than a.\n"));
+  EXPECT_THAT(text.substr(text.find("\\textbf") + 1), Not(HasSubstr("\\textbf")));
+  runs.resize(2 * 26);
+  EXPECT_THAT(Paper(runs), Not(HasSubstr("another letter")));
+}
+
 TEST(TablePaperTest, BoldFollowsIntervalsOfSingleRuns) {
   const std::string text =
       Paper({MakeRun({.correct = 900}), MakeRun({.method = "relu", .correct = 890}),
@@ -76,6 +102,23 @@ TEST(TablePaperTest, BoldFollowsIntervalsOfSingleRuns) {
   EXPECT_THAT(text, HasSubstr("linear & \\textbf{45.0}"));
   EXPECT_THAT(text, HasSubstr("relu & \\textbf{44.5}"));
   EXPECT_THAT(text, HasSubstr("local & 35.0"));
+}
+
+// What is not known cannot be told apart from the best.
+TEST(TablePaperTest, NothingIsBoldWhereAMeanHasNoInterval) {
+  const auto board = BuildLeaderboard(
+      {.runs = {MakeRun({.correct = 900}), MakeRun({.method = "relu", .correct = 700})},
+       .unfinished = {}},
+      {}, {});
+  ASSERT_TRUE(board.ok()) << board.status();
+  Leaderboard unknown = *board;
+  EXPECT_THAT(WritePaperTables(unknown), HasSubstr("linear & \\textbf{45.0}"));
+  EXPECT_THAT(WritePaperTables(unknown), Not(HasSubstr("Nothing is bold")));
+  unknown.tables[0].rows[1].cells[0]->interval.reset();
+  const std::string text = WritePaperTables(unknown);
+  EXPECT_THAT(text, Not(HasSubstr("\\textbf")));
+  EXPECT_THAT(text, HasSubstr("\nNothing is bold in a column where a mean has neither letters nor "
+                              "an interval.\n"));
 }
 
 TEST(TablePaperTest, OneRowHasNoBest) {
