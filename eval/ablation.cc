@@ -61,7 +61,9 @@ AblationEffect EffectOn(const AblationTask& task, const AblationFactors& factors
   if (static_cast<int64_t>(effect.seeds.size()) < kLeastPairedSeeds) return effect;
   std::vector<WeightedCell> cells;
   for (const auto& [cell, weight] : plan.weights) cells.push_back({weight, task.runs[cell]});
-  effect.estimate = ContrastOf(cells, task.block_examples).estimate;
+  const Contrast contrast = ContrastOf(cells, task.block_examples);
+  effect.estimate = contrast.estimate;
+  effect.differing_examples = contrast.differing_examples;
   effect.scores_alike = ScoresAlike(task, factors, plan, effect.seeds);
   Conclude(confidence, &effect);
   return effect;
@@ -84,13 +86,16 @@ std::optional<AblationEffect> AverageOf(const std::vector<AblationEffect>& tasks
                                         double confidence) {
   std::vector<Estimate> parts;
   std::vector<const Metric*> metrics;
+  int64_t differing_examples = 0;
   for (const AblationEffect& task : tasks) {
     if (!task.estimate || task.metric->name() != tasks.front().metric->name()) return std::nullopt;
     parts.push_back(*task.estimate);
     metrics.push_back(task.metric);
+    differing_examples += task.differing_examples;
   }
   if (parts.size() < 2) return std::nullopt;
   AblationEffect average;
+  average.differing_examples = differing_examples;
   average.plan = tasks.front().plan;
   average.metric = &MetricOfAll(metrics);
   average.estimate = AverageEstimate(parts);
@@ -111,6 +116,7 @@ std::optional<AblationEffect> TaskInteraction(const AblationEffect& task,
   effect.less_task = first.task;
   effect.metric = &MetricOfAll({task.metric, first.metric});
   effect.estimate = DifferenceOfTasks(*task.estimate, *first.estimate);
+  effect.differing_examples = task.differing_examples + first.differing_examples;
   Conclude(confidence, &effect);
   return effect;
 }
@@ -130,7 +136,8 @@ void CorrectTogether(double confidence, const std::vector<AblationEffect*>& memb
   for (size_t i = 0; i < members.size(); ++i) {
     members[i]->corrected_p = corrected[i];
     members[i]->family_tests = static_cast<int>(members.size());
-    members[i]->is_told_apart = corrected[i] <= 1 - confidence + 1e-12;
+    members[i]->is_told_apart = corrected[i] <= 1 - confidence + 1e-12 &&
+                                members[i]->differing_examples >= kLeastDifferingExamples;
     members[i]->smallest_difference =
         SmallestDifferenceOf(*members[i]->estimate, kShownPower, OneOfTests(confidence, p.size()));
   }

@@ -84,6 +84,8 @@ struct AblationEffect {
   std::vector<uint32_t> seeds, dropped_seeds;
   // Unset where fewer than kLeastPairedSeeds seeds trained in every cell: nothing can be said.
   std::optional<Estimate> estimate;
+  // As Contrast has them, of all its tasks; fewer than kLeastDifferingExamples are not told apart.
+  int64_t differing_examples = 0;
   Interval interval;
   double p = 1;
   // Unset of simple effects, which are exploratory: they are shown, and nothing is claimed of them.

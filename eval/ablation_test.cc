@@ -141,6 +141,19 @@ TEST(Ablation, CellsThatAnswerAlikeDoNotDiffer) {
       "every seed, as where a setting does not reach the model.");
 }
 
+// Nine examples of 2,000, with every seed; on two tasks they are eighteen.
+TEST(Ablation, FewerThanTenDifferingExamplesAreNotToldApart) {
+  const std::vector<ExampleValues> less(3, FirstRight(1001)), more(3, FirstRight(1010));
+  Ablation ablation = DataSetP();
+  ablation.tasks.push_back(DataSetP("text").tasks[0]);
+  for (AblationTask& task : ablation.tasks) task.runs = {less, more, less, more};
+  const AblationResult result = AnalyseAblation(std::move(ablation), 0.95);
+  const std::string cosine = "reweighting: cosine - none";
+  EXPECT_LT(*EffectOf(result, cosine).corrected_p, 0.05);
+  EXPECT_FALSE(EffectOf(result, cosine).is_told_apart);
+  EXPECT_TRUE(EffectOf(result, cosine, "the average of the tasks").is_told_apart);
+}
+
 TEST(Ablation, ASeedThatDidNotTrainIsDroppedWhereItIsNeeded) {
   Ablation ablation = DataSetP();
   AblationTask& task = ablation.tasks[0];

@@ -34,9 +34,10 @@ absl::Status CannotRead(absl::string_view text, absl::string_view why) {
 
 // "cosformer" or "0.5 cosformer".
 ContrastTerm MakeTerm(double sign, const std::vector<absl::string_view>& words) {
-  double weight = 1;
+  double weight = 0;
   const bool has_weight = words.size() > 1 && absl::SimpleAtod(words.front(), &weight);
-  return {sign * weight, absl::StrJoin(words.begin() + (has_weight ? 1 : 0), words.end(), " ")};
+  return {has_weight ? sign * weight : sign,
+          absl::StrJoin(words.begin() + (has_weight ? 1 : 0), words.end(), " ")};
 }
 
 absl::Status CheckTerms(absl::string_view text, const std::vector<ContrastTerm>& terms) {
@@ -130,7 +131,9 @@ absl::StatusOr<TaskContrast> ContrastOn(const ComparedColumn& name, const Contra
   }
   if (static_cast<int64_t>(task.seeds.size()) < kLeastPairedSeeds) return TooFewSeeds(task.seeds);
   task.examples = CutToCommon(&weighted);
-  task.effect.estimate = ContrastOf(weighted, column.column->block_examples).estimate;
+  const Contrast contrast = ContrastOf(weighted, column.column->block_examples);
+  task.effect.estimate = contrast.estimate;
+  task.effect.differs_on_too_few = contrast.differing_examples < kLeastDifferingExamples;
   task.effect.interval = MeanInterval(task.effect.estimate, confidence);
   task.effect.p = TwoSidedP(task.effect.estimate, 0);
   task.effect.method = "contrast";
@@ -213,7 +216,8 @@ void DecideContrasts(ContrastAnalysis* analysis) {
   for (RowContrast& contrast : analysis->contrasts) {
     for (TaskContrast& task : contrast.tasks) {
       task.corrected_p = corrected[next++];
-      task.is_told_apart = task.corrected_p <= 1 - analysis->request.confidence + 1e-12;
+      task.is_told_apart = task.corrected_p <= 1 - analysis->request.confidence + 1e-12 &&
+                           !task.effect.differs_on_too_few;
     }
   }
 }

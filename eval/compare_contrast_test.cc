@@ -71,6 +71,19 @@ TEST_F(CompareContrastTest, ContrastsOfOneCommandAreCorrectedTogether) {
   EXPECT_EQ(json["contrasts"][2]["tasks"][0]["method"], "contrast");
 }
 
+// As for rows that are compared, whose p is as small.
+TEST_F(CompareContrastTest, FewerThanTenDifferingExamplesAreNotToldApart) {
+  for (uint32_t s = 0; s < 3; ++s) {
+    Add({.method = "most", .seed = s}, FirstRight(1010));
+    Add({.method = "nine", .seed = s}, FirstRight(1001));
+    Add({.method = "ten", .seed = s}, FirstRight(1000));
+  }
+  const TaskContrast nine = Analysis({"most - nine"}).contrasts.at(0).tasks.at(0);
+  EXPECT_LT(nine.corrected_p, 0.05);
+  EXPECT_FALSE(nine.is_told_apart);
+  EXPECT_TRUE(Analysis({"most - ten"}).contrasts.at(0).tasks.at(0).is_told_apart);
+}
+
 TEST_F(CompareContrastTest, ASeedThatFailedInOneRowIsDroppedAndNamed) {
   Add({.method = "a", .seed = 7}, RunsOf('A')[0]);
   AddDiverged("b", 7);
@@ -190,6 +203,18 @@ TEST(ParseContrastTest, ReadsSignsWeightsAndNamesWithSpaces) {
   EXPECT_EQ(terms[0].row, "factorized (feature_map=RELU, power=2)");
   EXPECT_EQ(terms[1].weight, 0.5);
   EXPECT_EQ(terms[1].row, "bag-of-units");
+}
+
+TEST(ParseContrastTest, NamesWithSpacesNeedNoWeight) {
+  const std::string a = "reformer (options.chunk_tokens=32, options.rounds=4)",
+                    b = "reformer (options.chunk_tokens=64, options.rounds=4)";
+  const auto terms = ParseContrast(a + " - " + b);
+  ASSERT_TRUE(terms.ok()) << terms.status();
+  ASSERT_EQ(terms->size(), 2u);
+  EXPECT_EQ(terms->at(0).weight, 1);
+  EXPECT_EQ(terms->at(0).row, a);
+  EXPECT_EQ(terms->at(1).weight, -1);
+  EXPECT_EQ(terms->at(1).row, b);
 }
 
 }  // namespace

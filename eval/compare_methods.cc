@@ -47,6 +47,10 @@ absl::Status KeepPairs(std::vector<const Entry*>* a, std::vector<const Entry*>* 
                                                  " must have trained in both rows (--paired)"));
 }
 
+bool IsSingle(const std::vector<const Entry*>& trained) {
+  return trained.size() == 1 && trained.front()->record().kind() != RunRecord::BASELINE;
+}
+
 // A column in which both rows stand.
 struct SharedColumn {
   const ColumnRuns* column = nullptr;
@@ -71,6 +75,8 @@ absl::StatusOr<TaskDifference> CompareOn(const ComparedColumn& name, const Share
   task.trained_b = static_cast<int64_t>(trained_b.size());
   task.runs_a = static_cast<int64_t>(shared.a.size());
   task.runs_b = static_cast<int64_t>(shared.b.size());
+  task.is_single_a = IsSingle(trained_a);
+  task.is_single_b = IsSingle(trained_b);
   if (task.trained_a < task.runs_a || task.trained_b < task.runs_b)
     task.learn_rate_p = FisherExactP(task.trained_a, task.runs_a, task.trained_b, task.runs_b);
   if (trained_a.empty() || trained_b.empty()) {

@@ -63,6 +63,9 @@ struct TaskDifference : ComparedColumn {
   std::string a, b;  // labels of the rows here
   // Runs that trained, of those counted.
   int64_t trained_a = 0, runs_a = 0, trained_b = 0, runs_b = 0;
+  // One run trained: what is said is about that model, whatever other seeds do. Not of baselines,
+  // which have no seeds.
+  bool is_single_a = false, is_single_b = false;
   int64_t examples = 0;
   RowDifference difference;
   double corrected_p = 1;  // Holm, over the columns compared

@@ -89,6 +89,25 @@ TEST_F(CompareMethodsTest, SingleRunsAreComparedAsModels) {
               HasSubstr("1 + 1 runs (these two models: exact McNemar"));
 }
 
+// Its seeds may scatter as far as they like.
+TEST_F(CompareMethodsTest, ASingleRunIsSaidToStandForItsModelAlone) {
+  AddGolden();
+  EXPECT_THAT(WriteComparison(Compare(Request())), Not(HasSubstr("not covered")));
+  EXPECT_THAT(WriteComparisonJson(Compare(Request())), Not(HasSubstr("seeds_not_covered")));
+  Add({.method = "single"}, FirstRight(200));
+  CompareRequest request = Request();
+  request.b = "single";
+  const MethodComparison comparison = Compare(request);
+  EXPECT_THAT(
+      WriteComparison(comparison),
+      HasSubstr("3 + 1 runs (of single one trained model: its seeds are not covered), told"));
+  EXPECT_EQ(nlohmann::json::parse(WriteComparisonJson(comparison))["tasks"][0]["seeds_not_covered"],
+            std::vector<std::string>{"b"});
+  AddBaseline("guess", FirstRight(100));
+  request.b = "guess";
+  EXPECT_THAT(WriteComparison(Compare(request)), Not(HasSubstr("not covered")));
+}
+
 TEST_F(CompareMethodsTest, NeighboursThatDependOnEachOtherCountInBlocks) {
   AddGolden();
   for (uint32_t s = 0; s < 3; ++s) {
@@ -116,6 +135,9 @@ TEST_F(CompareMethodsTest, SingleRunsInBlocksAreComparedByTheirBlocks) {
   const MethodComparison comparison = Compare(Request());
   EXPECT_EQ(comparison.tasks.at(0).difference.method, "unpaired");
   EXPECT_GT(comparison.tasks[0].difference.p, 0.05);
+  EXPECT_THAT(
+      WriteComparison(comparison),
+      HasSubstr("1 + 1 runs (these two models: their seeds are not covered), in 25 blocks"));
 }
 
 TEST_F(CompareMethodsTest, FoldersStandForTheirRuns) {

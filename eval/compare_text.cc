@@ -64,14 +64,22 @@ std::string InBlocks(const ComparedColumn& column, int64_t examples) {
   return blocks.empty() ? "" : absl::StrCat(", in ", blocks);
 }
 
+// " (of sinkhorn one trained model: its seeds are not covered)"; empty where both have several.
+std::string SingleRunsText(const TaskDifference& task) {
+  if (task.difference.method == "McNemar") return " (these two models: exact McNemar test)";
+  if (task.is_single_a && task.is_single_b)
+    return " (these two models: their seeds are not covered)";
+  if (!task.is_single_a && !task.is_single_b) return "";
+  return absl::StrCat(" (of ", task.is_single_a ? task.a : task.b,
+                      " one trained model: its seeds are not covered)");
+}
+
 std::string RunsText(const TaskDifference& task) {
   const auto side = [](int64_t trained, int64_t runs) {
     return trained == runs ? absl::StrCat(runs) : absl::StrCat(trained, "/", runs);
   };
   std::string text = absl::StrCat(side(task.trained_a, task.runs_a), " + ",
-                                  side(task.trained_b, task.runs_b), " runs");
-  if (task.difference.method == "McNemar")
-    absl::StrAppend(&text, " (these two models: exact McNemar test)");
+                                  side(task.trained_b, task.runs_b), " runs", SingleRunsText(task));
   if (task.difference.method == "paired") absl::StrAppend(&text, ", paired");
   if (task.difference.basis == Basis::kCounts)
     absl::StrAppend(&text, " (scores of examples are not on record: the widest that counts allow)");
@@ -159,6 +167,8 @@ Json TaskJson(const TaskDifference& task) {
   json["trained_a"] = task.trained_a;
   json["runs_b"] = task.runs_b;
   json["trained_b"] = task.trained_b;
+  if (task.is_single_a) json["seeds_not_covered"].push_back("a");
+  if (task.is_single_b) json["seeds_not_covered"].push_back("b");
   AddExamples(task, task.examples, &json);
   AddDifference(task.difference, &json);
   json["p_corrected"] = task.corrected_p;

@@ -28,6 +28,12 @@ std::vector<double> MeanDifferences(const CrossedSums& a, const CrossedSums& b) 
   return differences;
 }
 
+// Of values that are `scale` times what is looked at, those that are not 0 up to rounding.
+int64_t CountNonZero(absl::Span<const double> values, double scale) {
+  return std::count_if(values.begin(), values.end(),
+                       [&](double value) { return std::abs(value) > 1e-12 * scale; });
+}
+
 }  // namespace
 
 Estimate UnpairedDifference(const CrossedSums& a, const CrossedSums& b) {
@@ -82,9 +88,11 @@ Estimate DifferenceOfEstimates(const Estimate& a, const Estimate& b) {
 }
 
 int64_t DifferingExamples(const CrossedSums& a, const CrossedSums& b) {
-  int64_t differing = 0;
-  for (const double d : MeanDifferences(a, b)) differing += std::abs(d) > 1e-12 ? 1 : 0;
-  return differing;
+  return CountNonZero(MeanDifferences(a, b), /*scale=*/1);
+}
+
+int64_t DifferingExamples(const CrossedSums& difference) {
+  return CountNonZero(difference.example_totals, static_cast<double>(difference.seeds()));
 }
 
 Discordance DiscordanceOf(const ExampleValues& a, const ExampleValues& b) {

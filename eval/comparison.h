@@ -31,10 +31,12 @@ Estimate PairedDifference(absl::Span<const ExampleValues> a, absl::Span<const Ex
 // single run's: the widest that these allow, since shared examples may count for or against either.
 Estimate DifferenceOfEstimates(const Estimate& a, const Estimate& b);
 
-// Examples on which the example means differ, of sums without blocks. Rows that differ on fewer
-// than kLeastDifferingExamples are not told apart, whatever p says.
+// Examples on which the example means differ, or those of a difference are not 0, of sums without
+// blocks. Rows that differ on fewer than kLeastDifferingExamples are not told apart, whatever p
+// says.
 inline constexpr int64_t kLeastDifferingExamples = 10;
 int64_t DifferingExamples(const CrossedSums& a, const CrossedSums& b);
+int64_t DifferingExamples(const CrossedSums& difference);
 
 // Two single runs: examples that only A, or only B, has right.
 struct Discordance {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "eval/comparison.h"
 #include "lra/check.h"
 
 namespace lra {
@@ -36,6 +37,7 @@ Contrast ContrastOf(absl::Span<const WeightedCell> cells, int64_t block_examples
   }
   LRA_CHECK(!x.empty()) << "no seed index has a run in every cell";
   contrast.estimate = EstimateOf(MomentsOfRuns(x, block_examples));
+  contrast.differing_examples = DifferingExamples(SumsOf(x));
   return contrast;
 }
 

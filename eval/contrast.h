@@ -21,6 +21,9 @@ struct Contrast {
   Estimate estimate;
   // Seed indices at which some cell has no run: they are dropped from the contrast.
   std::vector<int64_t> dropped_seeds;
+  // Examples whose mean over seeds is not 0: of fewer than kLeastDifferingExamples the contrast is
+  // not told apart from 0, whatever p says.
+  int64_t differing_examples = 0;
 };
 
 // The engine on x[s, i] = sum over cells of weight * y[s, i]. A main effect has weights 1/p for the
