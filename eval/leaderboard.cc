@@ -218,7 +218,8 @@ absl::StatusOr<Leaderboard> BuildLeaderboard(const FoundRuns& found,
     for (const ColumnRuns& column : columns) {
       table.tasks.push_back(column.task);
       table.metrics.push_back(&column.metric());
-      if (std::string builds = internal::DescribeBuilds(column); !builds.empty())
+      if (std::string builds = internal::DescribeBuilds(internal::WithoutRepeats(column));
+          !builds.empty())
         table.builds.push_back(std::move(builds));
     }
     table.metric = &MetricOfAll(table.metrics);

@@ -267,16 +267,33 @@ std::vector<Entry> OnePerSeed(std::vector<Entry> runs, std::vector<std::string>*
   return kept;
 }
 
+ColumnRuns WithoutRepeats(const ColumnRuns& column) {
+  std::set<const LocatedRecord*> counted;
+  std::vector<std::string> repeats;  // the table names them
+  for (auto& [key, runs] : RowsOfColumn(column)) {
+    // A run that is missing repeats none and is repeated by none.
+    for (const Entry& run : runs) {
+      if (run.is_missing) counted.insert(run.located);
+    }
+    std::erase_if(runs, [](const Entry& run) { return run.is_missing; });
+    for (const Entry& run : OnePerSeed(runs, &repeats)) counted.insert(run.located);
+  }
+  ColumnRuns without = column;
+  std::erase_if(without.entries, [&](const Entry& run) { return !counted.contains(run.located); });
+  return without;
+}
+
 std::map<RowKey, std::vector<Entry>> RowsOfColumn(const ColumnRuns& column) {
   std::map<std::string, std::vector<const RunRecord*>> by_method;
   for (const Entry& entry : column.entries)
     by_method[entry.record().method()].push_back(&entry.record());
+  std::map<std::string, std::map<std::string, std::string>> labels;
+  for (const auto& [method, records] : by_method) labels[method] = VariantLabels(records);
   std::map<RowKey, std::vector<Entry>> rows;
   for (const Entry& entry : column.entries) {
     const RunRecord& record = entry.record();
-    const auto labels = VariantLabels(by_method[record.method()]);
     rows[{KindOrder(record.kind()), record.method(),
-          labels.at(Fingerprint(record.config().attention()))}]
+          labels.at(record.method()).at(Fingerprint(record.config().attention()))}]
         .push_back(entry);
   }
   return rows;

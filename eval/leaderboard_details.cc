@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "eval/leaderboard_internal.h"
+#include "lra/config.h"
 #include "lra/progress.h"
 
 namespace lra::internal {
@@ -119,6 +120,24 @@ std::vector<std::string> DescribeSizes(const std::vector<ColumnRuns>& columns) {
   for (const auto& [sizes, of] : tasks)
     notes.push_back(absl::StrCat(absl::StrJoin(of, ", "), ": ", sizes, "."));
   return notes;
+}
+
+std::string DescribeExternalRuns(const ColumnRuns& column) {
+  std::map<std::string, std::set<uint32_t>> seeds;
+  std::set<std::string> view;
+  for (const Entry& entry : column.entries) {
+    const RunRecord& record = entry.record();
+    if (record.kind() != RunRecord::EXTERNAL) continue;
+    seeds[record.method()].insert(record.seed());
+    for (const auto& [path, value] : ComparedFields(record.config().view()))
+      view.insert(absl::StrCat(path, "=", value));
+  }
+  if (seeds.empty()) return "";
+  std::vector<std::string> rows;
+  for (const auto& [method, values] : seeds)
+    rows.push_back(absl::StrCat(method, " ", absl::StrJoin(values, ", ")));
+  return absl::StrCat(column.task, ": seeds of external rows ", absl::StrJoin(rows, "; "),
+                      view.empty() ? "" : absl::StrCat("; view ", absl::StrJoin(view, ", ")), ".");
 }
 
 std::string DescribeMachines(const std::vector<ColumnRuns>& columns) {

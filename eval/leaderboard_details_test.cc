@@ -132,5 +132,35 @@ TEST(LeaderboardDetailsTest, BaselinesHaveNoMachine) {
   EXPECT_THAT(NotesThatBegin("Trained on", {MakeRun({}), baseline}), IsEmpty());
 }
 
+// The number is the first folder's, so the others' builds and machines made none.
+TEST(LeaderboardDetailsTest, RunsThatRepeatAnotherMadeNoNumber) {
+  LocatedRecord run = On("one CPU", "linear", "listops");
+  run.record.mutable_versions()->set_commit("a35ade6");
+  LocatedRecord repeat = run;
+  repeat.directory = "runs/repeat";
+  repeat.record.mutable_versions()->set_commit("d512fae-dirty");
+  repeat.record.mutable_machine()->set_cpu("another CPU");
+  const auto board = BuildLeaderboard({.runs = {run, repeat}, .unfinished = {}}, {}, {});
+  ASSERT_TRUE(board.ok()) << board.status();
+  EXPECT_THAT(board->left_out, ElementsAre(HasSubstr("runs/repeat: ")));
+  EXPECT_THAT(board->tables.at(0).builds, IsEmpty());
+  for (const std::string& note : board->tables[0].notes) {
+    EXPECT_THAT(note, Not(HasSubstr("d512fae")));
+    EXPECT_THAT(note, Not(HasSubstr("another CPU")));
+  }
+}
+
+TEST(LeaderboardDetailsTest, ExternalRowsHaveTheirSeedsAndTheirView) {
+  std::vector<LocatedRecord> runs;
+  for (const uint32_t seed : {0, 1}) {
+    runs.push_back(MakeRun({.method = "mine", .seed = seed, .kind = RunRecord::EXTERNAL}));
+    DataView& view = *runs.back().record.mutable_config()->mutable_view();
+    view.set_unit(DataView::BYTE);
+    view.set_max_length_tokens(1000);
+  }
+  EXPECT_THAT(NotesOf(runs), Contains("listops: seeds of external rows mine 0, 1; view "
+                                      "max_length_tokens=1000, unit=BYTE."));
+}
+
 }  // namespace
 }  // namespace lra

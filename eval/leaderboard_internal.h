@@ -89,6 +89,8 @@ std::string LabelOf(const RowKey& key);
 // One run a seed, by seed. A second run of a seed is a copy (dropped) or contradicts the first
 // (reported).
 std::vector<Entry> OnePerSeed(std::vector<Entry> runs, std::vector<std::string>* left_out);
+// The column without the runs that no cell counts because they repeat another one's seed.
+ColumnRuns WithoutRepeats(const ColumnRuns& column);
 
 // The runs behind a cell: those that trained, as the statistics see them.
 struct CellRuns {
@@ -140,7 +142,7 @@ std::vector<RowRuns> BaselinesOf(const ColumnRuns& column, WhichBaselines which)
 // on record (`lra baseline listops`), so every scored run counts as trained"; empty where it is
 // known, and for columns without runs of our own.
 std::string WhyUnjudged(const ColumnRuns& column);
-// Says that the numbers of a column do not come from one build of committed
+// Says that the numbers of a column WithoutRepeats() do not come from one build of committed
 // sources, and which rows come from which; empty if they do.
 std::string DescribeBuilds(const ColumnRuns& column);
 // How the rows were obtained.
@@ -153,6 +155,8 @@ std::vector<std::string> MakeNotes(const std::vector<ColumnRuns>& columns,
 std::string DescribeOtherSplits(const ColumnRuns& column, const std::string& split);
 // "listops, text: 2 layers of width 64.", a note for each size.
 std::vector<std::string> DescribeSizes(const std::vector<ColumnRuns>& columns);
+// "text: seeds of external rows mine 0, 1; view unit=BYTE.": the view is the same for all of them.
+std::string DescribeExternalRuns(const ColumnRuns& column);
 // "Trained on AMD EPYC, kernels avx512."; of several machines, which runs each of them trained.
 std::string DescribeMachines(const std::vector<ColumnRuns>& columns);
 

@@ -364,7 +364,9 @@ std::string DescribeBuilds(const ColumnRuns& column) {
 std::vector<std::string> MakeNotes(const std::vector<ColumnRuns>& columns,
                                    const LeaderboardOptions& options) {
   std::vector<std::string> notes;
+  std::vector<ColumnRuns> counted;  // builds and machines are those of the numbers
   for (const ColumnRuns& column : columns) {
+    counted.push_back(WithoutRepeats(column));
     notes.push_back(DescribeData(column, options));
     for (std::string note : {DescribeOtherSplits(column, options.split), DescribeBlocks(column)}) {
       if (!note.empty()) notes.push_back(std::move(note));
@@ -378,15 +380,17 @@ std::vector<std::string> MakeNotes(const std::vector<ColumnRuns>& columns,
         if (!note.empty()) notes.push_back(std::move(note));
       }
     }
-    if (std::string note = DescribeBuilds(column); !note.empty()) notes.push_back(std::move(note));
+    for (std::string note : {DescribeExternalRuns(column), DescribeBuilds(counted.back())}) {
+      if (!note.empty()) notes.push_back(std::move(note));
+    }
     AddDamage(column, &notes);
     AddFailures(column, &notes);
     AddTestLooks(column, &notes);
   }
   for (std::string& note : DescribeSizes(columns)) notes.push_back(std::move(note));
   for (std::string& note : DescribeMethods(columns, options)) notes.push_back(std::move(note));
-  if (std::string note = DescribeMachines(columns); !note.empty()) notes.push_back(std::move(note));
-  notes.push_back(DescribeVersions(columns));
+  if (std::string note = DescribeMachines(counted); !note.empty()) notes.push_back(std::move(note));
+  notes.push_back(DescribeVersions(counted));
   return notes;
 }
 

@@ -88,7 +88,7 @@ class PaperTable {
     int64_t least = 0, most = 0;
     for (const LeaderboardRow& row : table_.rows) {
       for (const auto& cell : row.cells) {
-        if (row.kind != RunRecord::MEASURED || !cell || cell->runs() == 0) continue;
+        if (row.kind == RunRecord::BASELINE || !cell || cell->runs() == 0) continue;
         least = least == 0 ? cell->runs() : std::min(least, cell->runs());
         most = std::max(most, cell->runs());
       }

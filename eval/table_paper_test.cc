@@ -151,6 +151,14 @@ TEST(TablePaperTest, RunsThatFailedAreCounted) {
   EXPECT_THAT(text, HasSubstr(", means over 1 to 3 runs (protocol fair@1, preset small)."));
 }
 
+TEST(TablePaperTest, RunsOfExternalRowsAreCounted) {
+  std::vector<LocatedRecord> runs = {MakeBaseline("majority", 340), MakeRun({})};
+  for (const uint32_t seed : {0, 1, 2})
+    runs.push_back(MakeRun({.method = "mine", .seed = seed, .kind = RunRecord::EXTERNAL}));
+  EXPECT_THAT(Paper(runs), HasSubstr(", means over 1 to 3 runs (protocol fair@1, preset small)."));
+  EXPECT_THAT(Paper(runs), HasSubstr("\n% listops: seeds of external rows mine 0, 1, 2.\n"));
+}
+
 TEST(TablePaperTest, StartsFromAnotherRunAreMarked) {
   LocatedRecord run = MakeRun({});
   EXPECT_THAT(Paper({run}), Not(HasSubstr("another run")));
