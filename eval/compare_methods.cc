@@ -164,7 +164,7 @@ absl::Status Incomparable(const CompareRequest& request,
   std::string why = "they share no task";
   for (const ColumnRuns* a : with_a) {
     for (const ColumnRuns* b : with_b) {
-      if (a->task == b->task) why = internal::DescribeDifference({*a}, {*b});
+      if (a->task == b->task) why = internal::DescribeDifference({{*a}}, {*b});
     }
   }
   return absl::FailedPreconditionError(

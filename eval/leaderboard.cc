@@ -228,7 +228,8 @@ absl::StatusOr<Leaderboard> BuildLeaderboard(const FoundRuns& found,
     FillTable(columns, options, &refused, &table);
     left_out.insert(refused.begin(), refused.end());
     if (&columns != &tables.front())
-      table.differs = internal::DescribeDifference(tables.front(), columns);
+      table.differs = internal::DescribeDifference(
+          absl::MakeConstSpan(tables).first(board.tables.size()), columns);
     table.notes = internal::MakeNotes(columns, options);
     if (!chosen.note.empty()) table.notes.push_back(chosen.note);
     for (size_t c = 0; c < table.tasks.size(); ++c) {

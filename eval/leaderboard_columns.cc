@@ -265,6 +265,26 @@ std::string FieldText(const FieldDifference& d) {
   return absl::StrCat(path, "=", is_data ? d.a.substr(0, kDigits) : d.a);
 }
 
+// The table's column of the task; nullptr if it has none.
+const ColumnRuns* ColumnOf(const std::vector<ColumnRuns>& table, const std::string& task) {
+  const auto it = std::find_if(table.begin(), table.end(),
+                               [&](const ColumnRuns& column) { return column.task == task; });
+  return it == table.end() ? nullptr : &*it;
+}
+
+// "config.train.steps (150 there, 9 here)": the fields in which two columns of a task differ.
+std::string DifferingFields(const ColumnRuns& there, const ColumnRuns& here) {
+  std::vector<std::string> fields;
+  for (const FieldDifference& d :
+       SettingDifferences(there.entries.front().record(), here.entries.front().record()))
+    fields.push_back(absl::StrCat(d.path, " (", d.a, " there, ", d.b, " here)"));
+  if (fields.empty()) return "its overrides' origin";
+  const size_t more = fields.size() - std::min(fields.size(), kMaxFieldsNamed);
+  fields.resize(fields.size() - more);
+  return absl::StrCat(absl::StrJoin(fields, ", "),
+                      more == 0 ? "" : absl::StrCat(" and ", more, " more fields (`lra diff`)"));
+}
+
 }  // namespace
 
 const Entry* ColumnRuns::first_scored() const {
@@ -288,29 +308,27 @@ std::vector<std::vector<ColumnRuns>> MakeTables(const std::vector<Entry>& entrie
   return tables;
 }
 
-std::string DescribeDifference(const std::vector<ColumnRuns>& first,
+std::string DescribeDifference(absl::Span<const std::vector<ColumnRuns>> earlier,
                                const std::vector<ColumnRuns>& other) {
   std::vector<std::string> sentences;
-  if (first.front().metric().name() != other.front().metric().name())
+  if (earlier.front().front().metric().name() != other.front().metric().name())
     sentences.push_back(absl::StrCat("its metric is ", other.front().metric().name()));
   for (const ColumnRuns& column : other) {
-    for (const ColumnRuns& reference : first) {
-      if (reference.task != column.task) continue;
-      const RunRecord& there = reference.entries.front().record();
-      const RunRecord& here = column.entries.front().record();
-      std::vector<std::string> fields;
-      for (const FieldDifference& d : SettingDifferences(there, here)) {
-        fields.push_back(absl::StrCat(d.path, " (", d.a, " there, ", d.b, " here)"));
-      }
-      const size_t more = fields.size() - std::min(fields.size(), kMaxFieldsNamed);
-      fields.resize(fields.size() - more);
-      sentences.push_back(
-          absl::StrCat("on ", column.task, " it differs from the first in ",
-                       fields.empty() ? "its overrides' origin" : absl::StrJoin(fields, ", "),
-                       more == 0 ? "" : absl::StrCat(" and ", more, " more fields (`lra diff`)")));
+    size_t t = 0;
+    const ColumnRuns* reference = ColumnOf(earlier.front(), column.task);
+    for (size_t back = 1; reference == nullptr && back < earlier.size(); ++back) {
+      t = earlier.size() - back;
+      reference = ColumnOf(earlier[t], column.task);
     }
+    if (reference == nullptr) continue;
+    sentences.push_back(absl::StrCat("on ", column.task, " it differs from ",
+                                     t == 0 ? "the first" : absl::StrCat("table ", t + 1), " in ",
+                                     DifferingFields(*reference, column)));
   }
-  if (sentences.empty()) return "A table of its own: it shares no task with the first.";
+  if (sentences.empty()) {
+    return absl::StrCat("A table of its own: it shares no task with ",
+                        earlier.size() == 1 ? "the first." : "those before it.");
+  }
   return absl::StrCat("A table of its own: ", absl::StrJoin(sentences, "; "), ".");
 }
 

@@ -162,5 +162,22 @@ TEST(LeaderboardDetailsTest, ExternalRowsHaveTheirSeedsAndTheirView) {
                                       "max_length_tokens=1000, unit=BYTE."));
 }
 
+// Three tables, of three protocols; only the last two have Text.
+TEST(LeaderboardDetailsTest, ATableIsHeldAgainstTheNearestThatHasItsTask) {
+  std::vector<LocatedRecord> runs = {MakeRun({})};
+  for (const std::string protocol : {"lra2020@1", "s4@1"}) {
+    runs.push_back(MakeRun({.task = "text"}));
+    runs.back().record.mutable_config()->set_protocol(protocol);
+  }
+  const auto board = BuildLeaderboard({.runs = runs, .unfinished = {}}, {}, {});
+  ASSERT_TRUE(board.ok()) << board.status();
+  ASSERT_EQ(board->tables.size(), 3u);
+  EXPECT_EQ(board->tables[0].differs, "");
+  EXPECT_EQ(board->tables[1].differs, "A table of its own: it shares no task with the first.");
+  EXPECT_EQ(board->tables[2].differs,
+            "A table of its own: on text it differs from table 2 in config.protocol (lra2020@1 "
+            "there, s4@1 here).");
+}
+
 }  // namespace
 }  // namespace lra

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "eval/leaderboard.h"
 
 namespace lra::internal {
@@ -60,8 +61,10 @@ bool IsMethodRule(absl::string_view origin);
 // with the blocks of examples that the tasks' files tell. Baselines and external rows join every
 // column with the same examples; those that find none get tables of their own.
 std::vector<std::vector<ColumnRuns>> MakeTables(const std::vector<Entry>& entries);
-// Names the fields in which a table's columns differ from the first table's.
-std::string DescribeDifference(const std::vector<ColumnRuns>& first,
+// Names the fields in which a table's columns differ from the first table's or, of a task that this
+// one lacks, from those of the nearest table before it. `earlier` holds the tables before it, one at
+// least.
+std::string DescribeDifference(absl::Span<const std::vector<ColumnRuns>> earlier,
                                const std::vector<ColumnRuns>& other);
 // What tells a column from the others of its task. Both are empty of external rows by themselves.
 struct SettingWords {
