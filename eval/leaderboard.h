@@ -111,6 +111,8 @@ struct LeaderboardCell {
   std::string tuning;
 
   int64_t runs() const { return static_cast<int64_t>(seeds.size()); }
+  // Whether `interval` rests on less than scores of examples would have given it.
+  bool lacks_examples() const;
   // Some run failed, and what a failure counts for is not known: no majority class is on record.
   // The survivors' mean then orders no rows and enters no average.
   bool is_unranked() const { return trained < runs() && !all_runs; }

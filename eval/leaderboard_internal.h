@@ -62,8 +62,8 @@ bool IsMethodRule(absl::string_view origin);
 // column with the same examples; those that find none get tables of their own.
 std::vector<std::vector<ColumnRuns>> MakeTables(const std::vector<Entry>& entries);
 // Names the fields in which a table's columns differ from the first table's or, of a task that this
-// one lacks, from those of the nearest table before it. `earlier` holds the tables before it, one at
-// least.
+// one lacks, from those of the nearest table before it. `earlier`: all tables before it, at least
+// one.
 std::string DescribeDifference(absl::Span<const std::vector<ColumnRuns>> earlier,
                                const std::vector<ColumnRuns>& other);
 // What tells a column from the others of its task. Both are empty of external rows by themselves.

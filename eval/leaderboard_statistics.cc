@@ -13,6 +13,14 @@
 #include "eval/learned.h"
 #include "eval/multiple.h"
 
+namespace lra {
+
+bool LeaderboardCell::lacks_examples() const {
+  return interval && basis != Basis::kExamples && method != kExactBinomial;
+}
+
+}  // namespace lra
+
 namespace lra::internal {
 namespace {
 

@@ -150,7 +150,7 @@ Interval RowInterval(const RowRuns& row, const RowEstimate& estimate, double con
 }
 
 std::string IntervalMethod(const RowRuns& row, const RowEstimate& estimate) {
-  if (row.count() == 1 && IsExact(row)) return "exact binomial";
+  if (row.count() == 1 && IsExact(row)) return kExactBinomial;
   switch (estimate.basis) {
     case Basis::kExamples:
       return row.count() == 1 ? "examples of one run" : "crossed";

@@ -58,8 +58,10 @@ struct RowEstimate {
 std::optional<RowEstimate> EstimateRow(const RowRuns& row, absl::Span<const int64_t> places = {});
 // The interval of the metric's value that the estimate gives, within the metric's range.
 Interval RowInterval(const RowRuns& row, const RowEstimate& estimate, double confidence);
-// "exact binomial", "examples of one run", "crossed", "crossed, bounded by counts", "seeds only":
-// for programs.
+// A run of independent examples, whose count of right answers says all.
+inline constexpr char kExactBinomial[] = "exact binomial";
+// kExactBinomial, "examples of one run", "crossed", "crossed, bounded by counts", "seeds only": for
+// programs.
 std::string IntervalMethod(const RowRuns& row, const RowEstimate& estimate);
 
 // A - B on the same examples, as the metric's value has it.

@@ -106,7 +106,9 @@ std::vector<std::string> ExplainMarks(const Leaderboard& board) {
       {[](const LeaderboardCell& cell) { return cell.starts.contains(kAnotherWeights); },
        "From another run's weights: all seeds begin from them; the interval does not cover "
        "others, and the budget does not count their training."},
-      {[](const LeaderboardCell& cell) { return cell.trained > 1 && cell.basis == Basis::kCounts; },
+      {[](const LeaderboardCell& cell) {
+         return cell.lacks_examples() && cell.basis == Basis::kCounts;
+       },
        "(counts): scores of examples are not on record; interval and comparisons are the widest "
        "that the counts of right answers allow."},
       {[](const LeaderboardCell& cell) { return cell.basis == Basis::kSeeds && cell.interval; },

@@ -225,7 +225,7 @@ bool PaperColumn::HasMark(PaperMark mark, const LeaderboardCell& cell) {
     case PaperMark::kOneRun:
       return cell.trained == 1;
     case PaperMark::kLessExamples:
-      return cell.trained > 1 && cell.interval && cell.basis != Basis::kExamples;
+      return cell.lacks_examples();
     case PaperMark::kNotAbove:
       // A single run has no corrected p; whether it is above singly is known.
       return cell.trained == 1 ? cell.learned.runs_above == 0

@@ -121,6 +121,13 @@ TEST(TablePaperTest, NothingIsBoldWhereAMeanHasNoInterval) {
                               "an interval.\n"));
 }
 
+// Neighbours in Text depend on each other, and a count does not say how; in ListOps it says all.
+TEST(TablePaperTest, ASingleRunIsMarkedWhereItsCountDoesNotDo) {
+  EXPECT_THAT(Paper({MakeRun({.task = "text"})}),
+              HasSubstr("\\textsuperscript{$\\ast$$\\ddagger$} \\\\\n"));
+  EXPECT_THAT(Paper({MakeRun({})}), Not(HasSubstr("ddagger")));
+}
+
 TEST(TablePaperTest, OneRowHasNoBest) {
   EXPECT_THAT(Paper({MakeRun({.correct = 900})}), Not(HasSubstr("\\textbf")));
 }

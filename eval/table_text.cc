@@ -42,9 +42,9 @@ std::string Circumstances(const Metric& metric, const LeaderboardCell& cell) {
 std::string Standing(const LeaderboardCell& cell) {
   std::string text = cell.letters.empty() ? "" : absl::StrCat(" ", cell.letters);
   if (cell.trained < cell.runs()) absl::StrAppend(&text, " ", cell.trained, "/", cell.runs());
-  if (cell.trained == 1) return absl::StrCat(text, " 1 run");
-  if (cell.basis == Basis::kCounts) absl::StrAppend(&text, " (counts)");
-  if (cell.basis == Basis::kSeeds) absl::StrAppend(&text, " (seeds only)");
+  if (cell.trained == 1) absl::StrAppend(&text, " 1 run");
+  if (cell.lacks_examples())
+    absl::StrAppend(&text, cell.basis == Basis::kCounts ? " (counts)" : " (seeds only)");
   return text;
 }
 

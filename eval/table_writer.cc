@@ -93,6 +93,17 @@ std::string EscapeMarkdown(absl::string_view text) {
   return absl::StrReplaceAll(text, {{"|", "\\|"}, {"\n", " "}});
 }
 
+// What users wrote (descriptions, causes of failures) stays text: no line break, emphasis, link or
+// tag is made of it.
+std::string EscapeNote(absl::string_view text) {
+  return absl::StrReplaceAll(text, {{"\n", " "},
+                                    {"\\", "\\\\"},
+                                    {"*", "\\*"},
+                                    {"](", "]\\("},
+                                    {"< ", "< "},  // "p < 0.005" is no tag
+                                    {"<", "\\<"}});
+}
+
 // Rows of the whole table with section titles among them; all have the header's number of cells.
 std::vector<std::vector<std::string>> MarkdownRows(const Grid& grid) {
   std::vector<std::vector<std::string>> rows = {grid.header};
@@ -126,7 +137,10 @@ std::string MarkdownGrid(const Grid& grid) {
 
 std::string Bullets(absl::string_view title, const std::vector<std::string>& sentences) {
   if (sentences.empty()) return "";
-  return absl::StrCat(title, "\n\n- ", absl::StrJoin(sentences, "\n- "), "\n\n");
+  std::string text = absl::StrCat(title, "\n\n");
+  for (const std::string& sentence : sentences)
+    absl::StrAppend(&text, "- ", EscapeNote(sentence), "\n");
+  return text + "\n";
 }
 
 std::string WriteMarkdown(const Leaderboard& board) {
@@ -134,7 +148,7 @@ std::string WriteMarkdown(const Leaderboard& board) {
   for (size_t t = 0; t < board.tables.size(); ++t) {
     const LeaderboardTable& table = board.tables[t];
     absl::StrAppend(&text, "## ", internal::TableTitle(t, board.tables.size()), "\n\n");
-    if (!table.differs.empty()) absl::StrAppend(&text, table.differs, "\n\n");
+    if (!table.differs.empty()) absl::StrAppend(&text, EscapeNote(table.differs), "\n\n");
     absl::StrAppend(
         &text, MarkdownGrid(MakeGrid(table, board.options.shows_cost)), "\n",
         Bullets("How it was obtained:", internal::TableNotes(table, board.options.shows_cost)));
@@ -166,13 +180,17 @@ std::string LatexGrid(const Grid& grid) {
   return absl::StrCat(text, "\\bottomrule\n\\end{tabular}\n");
 }
 
-std::string LatexNotes(const std::vector<std::string>& sentences) {
-  std::string text;
+// A list in small print, which may break between pages; empty without sentences.
+std::string LatexNotes(absl::string_view title, const std::vector<std::string>& sentences) {
+  if (sentences.empty()) return "";
+  std::string text = absl::StrCat(
+      "\\par{\\raggedright\\footnotesize\\setlength{\\parindent}{0pt}\n\\emph{", title, "}\\par\n");
   for (const std::string& sentence : sentences)
     absl::StrAppend(&text, EscapeLatex(sentence), "\\par\n");
-  return text;
+  return text + "}\n";
 }
 
+// Notes stand behind the tables, since a float with a note for each method is higher than a page.
 std::string WriteLatex(const Leaderboard& board) {
   std::string text =
       "% \\usepackage[T1]{fontenc}, \\usepackage[utf8]{inputenc} and \\usepackage{booktabs}, then "
@@ -182,16 +200,13 @@ std::string WriteLatex(const Leaderboard& board) {
     const std::string caption = absl::StrCat(internal::TableTitle(t, board.tables.size()), ".",
                                              table.differs.empty() ? "" : " ", table.differs);
     absl::StrAppend(&text, "\\begin{table}\n\\centering\n\\caption{", EscapeLatex(caption), "}\n",
-                    LatexGrid(MakeGrid(table, board.options.shows_cost)),
-                    "\\par\\medskip\\raggedright\\footnotesize\n",
-                    LatexNotes(internal::TableNotes(table, board.options.shows_cost)),
-                    LatexNotes(Legend(board)));
-    for (const std::string& reason : board.left_out) {
-      absl::StrAppend(&text, LatexNotes({absl::StrCat("Not in a table: ", reason, ".")}));
-    }
-    absl::StrAppend(&text, "\\end{table}\n");
+                    LatexGrid(MakeGrid(table, board.options.shows_cost)), "\\end{table}\n",
+                    LatexNotes(absl::StrCat(internal::TableTitle(t, board.tables.size()),
+                                            ": how it was obtained"),
+                               internal::TableNotes(table, board.options.shows_cost)));
   }
-  return text;
+  return absl::StrCat(text, LatexNotes("How to read it", Legend(board)),
+                      LatexNotes("Not in a table", board.left_out));
 }
 
 }  // namespace

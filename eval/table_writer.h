@@ -1,6 +1,6 @@
 // Writes a leaderboard as text. Markdown is padded so that it can be read in a terminal; CSV has
-// one line for each cell; LaTeX is a booktabs table for \input; JSON holds everything; HTML is
-// one page that needs no other file.
+// one line for each cell; LaTeX is a booktabs table for \input with its notes behind it; JSON holds
+// everything; HTML is one page that needs no other file.
 #ifndef LRA_EVAL_TABLE_WRITER_H_
 #define LRA_EVAL_TABLE_WRITER_H_
 

@@ -80,6 +80,14 @@ How it was obtained:
   EXPECT_THAT(text, HasSubstr("Not in a table:\n\n- runs/killed: has no record"));
 }
 
+TEST(TableWriterTest, MarkdownTakesNotesForText) {
+  Leaderboard board = Board();
+  board.tables[0].notes = {"mine: *new*\n# [here](there) <b>\\"};
+  EXPECT_THAT(WriteLeaderboard(board, TableFormat::kMarkdown),
+              AllOf(HasSubstr("\n- mine: \\*new\\* # [here]\\(there) \\<b>\\\\\n"),
+                    HasSubstr("(exact McNemar test, p < 0.005)")));
+}
+
 TEST(TableWriterTest, MarkdownKeepsBarsInLabelsApart) {
   Leaderboard board = Board();
   board.tables[0].rows[0].label = "a|b";
@@ -107,6 +115,8 @@ TEST(TableWriterTest, LatexIsBalancedAndEscaped) {
               HasSubstr("\\begin{tabular}{ll}\n\\toprule\nmethod & listops \\\\\n\\midrule\n"));
   EXPECT_THAT(text, HasSubstr("root\\_operator & 36.0 [33.9, 38.1] 1 run \\\\\n"));
   EXPECT_THAT(text, HasSubstr("A \\& B, 100\\% real\\_paper"));
+  // A float with all notes is higher than a page.
+  EXPECT_LT(text.find("\\end{table}\n"), text.find("how it was obtained"));
   int depth = 0;
   for (char c : absl::StrReplaceAll(text, {{"\\{", ""}, {"\\}", ""}})) {
     depth += c == '{' ? 1 : c == '}' ? -1 : 0;
@@ -175,6 +185,12 @@ std::string Written(const std::vector<LocatedRecord>& runs, TableFormat format) 
   const auto board = BuildLeaderboard({.runs = runs, .unfinished = {}}, {}, {});
   EXPECT_TRUE(board.ok()) << board.status();
   return board.ok() ? WriteLeaderboard(*board, format) : "";
+}
+
+TEST(TableWriterTest, ASingleRunIsMarkedWhereItsCountDoesNotDo) {
+  EXPECT_THAT(Written({MakeRun({.task = "text"})}, TableFormat::kMarkdown),
+              AllOf(HasSubstr(" 1 run (counts) |"), HasSubstr("\n- (counts): scores of examples")));
+  EXPECT_THAT(Written({MakeRun({})}, TableFormat::kMarkdown), Not(HasSubstr("(counts)")));
 }
 
 TEST(TableWriterTest, StartsFromAnotherRunAreMarked) {
