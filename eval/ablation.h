@@ -84,7 +84,7 @@ struct AblationEffect {
   std::vector<uint32_t> seeds, dropped_seeds;
   // Unset where fewer than kLeastPairedSeeds seeds trained in every cell: nothing can be said.
   std::optional<Estimate> estimate;
-  // As Contrast has them, of all its tasks; fewer than kLeastDifferingExamples are not told apart.
+  // Contrast::differing_examples of all its tasks; fewer than kLeastDifferingExamples are not told apart.
   int64_t differing_examples = 0;
   Interval interval;
   double p = 1;

@@ -71,7 +71,7 @@ TEST_F(CompareContrastTest, ContrastsOfOneCommandAreCorrectedTogether) {
   EXPECT_EQ(json["contrasts"][2]["tasks"][0]["method"], "contrast");
 }
 
-// As for rows that are compared, whose p is as small.
+// The same rule as for rows that are compared, whose p is as small.
 TEST_F(CompareContrastTest, FewerThanTenDifferingExamplesAreNotToldApart) {
   for (uint32_t s = 0; s < 3; ++s) {
     Add({.method = "most", .seed = s}, FirstRight(1010));

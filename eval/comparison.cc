@@ -28,7 +28,7 @@ std::vector<double> MeanDifferences(const CrossedSums& a, const CrossedSums& b) 
   return differences;
 }
 
-// Of values that are `scale` times what is looked at, those that are not 0 up to rounding.
+// The values that are not 0 up to rounding; they are `scale` times what is looked at.
 int64_t CountNonZero(absl::Span<const double> values, double scale) {
   return std::count_if(values.begin(), values.end(),
                        [&](double value) { return std::abs(value) > 1e-12 * scale; });

@@ -43,7 +43,7 @@ TEST(ContrastTest, TwoCellsAreAPairedDifference) {
   EXPECT_DOUBLE_EQ(HalfWidth(effect.estimate, 0.95), HalfWidth(paired, 0.95));
 }
 
-// Of one seed each: A and B, C and D differ on the same two examples, which cancels in the sum.
+// One seed each: A and B, C and D differ on the same two examples, which cancels in the sum.
 TEST(ContrastTest, ExamplesWhoseMeanIsNotZeroAreCounted) {
   const std::vector<ExampleValues> one = {{1, 1, 0, 0}}, other = {{0, 0, 0, 0}};
   EXPECT_EQ(ContrastOf(std::vector<WeightedCell>{{1, one}, {-1, other}}).differing_examples, 2);
