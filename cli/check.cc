@@ -22,6 +22,7 @@
 #include "lra/unregistered.h"
 #include "models/attention_names.h"
 #include "models/block_names.h"
+#include "models/conformance/conformance.h"
 #include "nlohmann/json.hpp"
 #include "tasks/task.h"
 #include "tasks/task_check.h"
@@ -118,16 +119,40 @@ absl::StatusOr<int> CheckOne(const std::string& name, const CheckFlags& flags,
   return Print(name, lines, json);
 }
 
+// An entry of what cannot be made or tried at all: one failure.
+int ShowFailed(const std::string& name, const absl::Status& why, nlohmann::ordered_json* json) {
+  const bool is_attention = Holds(AttentionNames(), name);
+  const bool is_task = !is_attention && !Holds(BlockNames(), name);
+  const char* const kind = is_attention ? "attention" : is_task ? "task" : "block";
+  const std::string error =
+      absl::StrCat("could not be ", is_task ? "checked" : "made", ": ", why.message());
+  if (json != nullptr) {
+    json->push_back({{kind, name}, {"error", error}});
+  } else {
+    std::cout << kind << " " << name << "\n  FAILED  " << error << "\n";
+  }
+  return 1;
+}
+
+// With --all the others are tried whatever comes of one.
+absl::StatusOr<int> CheckOneOf(const std::string& name, const CheckFlags& flags,
+                               nlohmann::ordered_json* json) {
+  const absl::StatusOr<int> failed = CheckOne(name, flags, json);
+  return failed.ok() || !flags.all ? failed : ShowFailed(name, failed.status(), json);
+}
+
 absl::Status Check(const CheckFlags& flags, const CommandContext& context) {
   LRA_ASSIGN_OR_RETURN(const std::vector<std::string> names, Names(flags));
   if (flags.all && (!flags.set.empty() || !flags.against.file.empty())) {
     return absl::InvalidArgumentError("--set and --against are about one NAME, not about --all");
   }
   LRA_RETURN_IF_ERROR(StartComputing(flags.threads, context));
+  if (flags.all)
+    LRA_RETURN_IF_ERROR(ParseCheckSetting(flags.trial.device, flags.trial.dtype).status());
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   int failures = 0;
   for (const std::string& name : names) {
-    LRA_ASSIGN_OR_RETURN(const int failed, CheckOne(name, flags, context.json ? &json : nullptr));
+    LRA_ASSIGN_OR_RETURN(const int failed, CheckOneOf(name, flags, context.json ? &json : nullptr));
     failures += failed;
     std::cout << std::flush;
   }

@@ -20,6 +20,16 @@ expect 2 'epsilon' "$lra" check linear --set epsilon=-1
 expect 2 'tasks, attentions' "$lra" check --all things
 expect 2 'give the name' "$lra" check
 expect 2 'not about --all' "$lra" check --all attentions --set epsilon=1
+expect 2 'dtype: is "float16", must be' "$lra" check --all blocks --dtype float16
+# What cannot be made fails, and the others are tried.
+cp -r "${LRA_CONFIGS:-$here/../configs}" broken
+for file in broken/blocks/*; do echo 'nonsense: 1' >>"$file"; done
+for name in attention_mlp mixer; do
+  expect 1 "^block $name\$" env LRA_CONFIGS=broken "$lra" check --all blocks
+  expect 1 "\"block\": \"$name\"" env LRA_CONFIGS=broken "$lra" check --all blocks --json
+done
+expect 1 'FAILED  could not be made: .*nonsense' env LRA_CONFIGS=broken "$lra" check --all blocks
+expect 2 'nonsense' env LRA_CONFIGS=broken "$lra" check mixer
 
 # Types, devices and kernels: what is not there is refused, never replaced.
 expect 0 'ok +F32 ' "$lra" check linear --dtype float32 --kernels generic
