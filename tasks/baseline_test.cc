@@ -72,6 +72,31 @@ TEST_F(BaselineTest, CountsOnTrainAndPredictsTheSplit) {
   EXPECT_THAT(probability(shortcut, 3, 6), FloatNear(0.1, 1e-6));
 }
 
+// A test split of one class: no constant answer is above the majority class.
+TEST_F(BaselineTest, TheMajorityIsThatOfAScoredSplitWhereTrainsIsPlainlyAnother) {
+  const auto examples = [](int count, int label) {
+    return std::vector<EncodedExample>(count, {{7}, {}, label});
+  };
+  std::vector<EncodedExample> train = examples(20, 3), even = examples(12, 5);
+  for (const EncodedExample& example : examples(20, 5)) train.push_back(example);
+  for (const EncodedExample& example : examples(9, 3)) even.push_back(example);
+  WriteTestData(folder_.File("one"), task_->Spec(),
+                {{"train", train}, {"validation", even}, {"test", examples(8, 5)}});
+  BaselineRequest request;
+  request.task = "listops";
+  request.data_dir = folder_.File("one");
+  request.options.quiet = true;
+  const auto results = PredictBaselines(request);
+  ASSERT_TRUE(results.ok()) << results.status();
+  const BaselinePrediction& majority = results->predictions[0];
+  ASSERT_EQ(majority.facts.name, "majority");
+  // Of validation, three more of the other class are chance.
+  EXPECT_THAT(std::exp(majority.logits[0][3]), FloatNear(21.0 / 50, 1e-6));
+  EXPECT_THAT(std::exp(majority.logits[1][3]), FloatNear(1.0 / 18, 1e-6));
+  for (int i = 0; i < 8; ++i)
+    EXPECT_THAT(std::exp(majority.logits[1][i * 10 + 5]), FloatNear(9.0 / 18, 1e-6));
+}
+
 TEST_F(BaselineTest, EverySplitOfATasksData) {
   WriteTestData(folder_.File("whole"), task_->Spec(),
                 {{"train", {{{12, 10, 2, 15}, {}, 9}, {{11, 1, 5, 15}, {}, 0}}},

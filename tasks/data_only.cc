@@ -10,6 +10,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "datasets/classes.h"
 #include "datasets/data_directory.h"
 #include "datasets/manifest.h"
 #include "lra/config.h"
@@ -161,6 +162,7 @@ absl::StatusOr<AdoptedData> AdoptData(const std::string& directory, const Verify
   if (manifest.has_part())
     return absl::InvalidArgumentError(absl::StrCat(directory, " holds a part of a data set"));
   LRA_RETURN_IF_ERROR(CheckDataOnlyFolder(directory, task));
+  LRA_RETURN_IF_ERROR(Annotate(CheckClasses(manifest), directory));
   const std::string path = DataOnlyTaskPath(task);
   if (FileExists(path)) {
     return absl::AlreadyExistsError(

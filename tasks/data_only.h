@@ -52,8 +52,8 @@ struct AdoptedData {
   VerifyReport report;  // of valid data
 };
 
-// Verifies the data of a folder and writes GenericRules into it. The errors of CheckDataOnlyName
-// and CheckDataOnlyFolder; AlreadyExists if it has rules; DataLoss if the data is not as its
+// Verifies the data of a folder and writes GenericRules into it. The errors of CheckDataOnlyName,
+// CheckDataOnlyFolder and CheckClasses; AlreadyExists if it has rules; DataLoss if the data is not as its
 // manifest says.
 absl::StatusOr<AdoptedData> AdoptData(const std::string& directory, const VerifyOptions& options);
 

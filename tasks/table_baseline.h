@@ -12,7 +12,9 @@ namespace lra {
 // one, so that no log-probability is infinite.
 std::unique_ptr<BaselineMethod> MakeTableBaseline(BaselineFacts facts, Grouping grouping);
 
-// "majority": one group. Every task has it.
+// "majority": one group. Every task has it. A scored split whose commonest class is another than
+// train's by more than chance is answered with its own frequencies, so that no constant answer is
+// above this bar.
 std::unique_ptr<BaselineMethod> MakeMajorityBaseline();
 
 }  // namespace lra

@@ -11,6 +11,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "datasets/classes.h"
 #include "datasets/code_points.h"
 #include "datasets/data_directory.h"
 #include "datasets/leakage.h"
@@ -32,7 +33,6 @@ namespace {
 // where most labels stand once or twice.
 constexpr size_t kMostTextClasses = 10'000, kManyTextClasses = 100;
 constexpr size_t kMostLabelBytes = 1000;
-constexpr size_t kClassesNoted = 5;
 // With so many texts, a tenth of them is one.
 constexpr int64_t kFewestToCut = 10;
 
@@ -270,22 +270,6 @@ int64_t ValidationExamples(const Manifest& manifest, DataView::Split rule) {
   return static_cast<int64_t>(examples.size());
 }
 
-// A model learns nothing of a class that train lacks.
-void NoteMissingClasses(const Manifest& manifest, std::vector<std::string>* notes) {
-  const ManifestSplit* train = FindSplit(manifest, "train");
-  if (train == nullptr) return;
-  size_t missing = 0;
-  for (int label = 0; label < train->label_count_size(); ++label) {
-    if (train->label_count(label) > 0 || ++missing > kClassesNoted) continue;
-    notes->push_back(absl::StrCat("class ", label, ", ", QuotedName(manifest.class_names(label)),
-                                  ", has no example in train"));
-  }
-  if (missing > kClassesNoted) {
-    notes->push_back(
-        absl::StrCat(missing - kClassesNoted, " more classes have no example in train"));
-  }
-}
-
 // Writes the rules beside the data, and fills in what follows from them.
 absl::Status WriteTextRules(absl::string_view directory, int64_t read_tokens, TextImport* result) {
   const Manifest& manifest = result->manifest;
@@ -341,7 +325,8 @@ absl::StatusOr<TextImport> ImportTexts(const TextImportOptions& options) {
   progress.Finish();
   result.longer_texts = survey.longer_texts;
   LRA_ASSIGN_OR_RETURN(result.manifest, WriteTexts(options, files, survey, staging.path()));
-  NoteMissingClasses(result.manifest, &result.notes);
+  LRA_RETURN_IF_ERROR(Annotate(CheckClasses(result.manifest), PathsOf(files)));
+  result.notes = DescribeClasses(result.manifest);
   for (std::string& overlap : DescribeOverlap(result.manifest))
     result.notes.push_back(std::move(overlap));
   LRA_RETURN_IF_ERROR(WriteTextRules(staging.path(), read_tokens, &result));

@@ -158,14 +158,29 @@ TEST_F(TextImportTest, NumbersLabelsInTheirOrder) {
   ASSERT_TRUE(imported.ok()) << imported.status();
   EXPECT_THAT(imported->manifest.class_names(), ElementsAre("-1", "2", "9", "10"));
   options.task = "mixed";
-  options.test = WriteTable("test.csv", {"caf\u00e9", "02"}, 1);
+  options.test = WriteTable("test.csv", {"caf\u00e9", "02", "2"}, 1);
   imported = ImportTexts(options);
   ASSERT_TRUE(imported.ok()) << imported.status();
   EXPECT_THAT(imported->manifest.class_names(),
               ElementsAre("-1", "02", "10", "2", "9", "caf\u00e9"));
   // What no model can learn is said.
-  EXPECT_THAT(imported->notes, ElementsAre("class 1, \"02\", has no example in train",
-                                           "class 5, \"caf\u00e9\", has no example in train"));
+  EXPECT_THAT(imported->notes,
+              ElementsAre("2 of the 3 examples of test have a class that train lacks, class 1 "
+                          "(\"02\"), 5 (\"caf\u00e9\"): no model can learn it"));
+}
+
+TEST_F(TextImportTest, SaysWhichClassesTrainAndTestDoNotShare) {
+  TextImportOptions options = Tables();
+  options.test = WriteTable("test.csv", {"pos"}, 20);
+  const auto imported = ImportTexts(options);
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  const auto note = HasSubstr("test lacks class 0 (\"neg\"), of which train has examples");
+  EXPECT_THAT(imported->notes, ElementsAre(note));
+  EXPECT_THAT(VerifyDataset(imported->directory, {.quiet = true})->notes, testing::Contains(note));
+  ASSERT_EQ(RemoveAll(imported->directory), absl::OkStatus());
+  options.test = WriteTable("test.csv", {"0", "1"}, 20);
+  EXPECT_THAT(Refusal(options), HasSubstr("test.csv: train and test share no class: train has "
+                                          "class 2 (\"neg\"), 3 (\"pos\"), test has class 0"));
 }
 
 TEST_F(TextImportTest, ModelsReadTheBeginningOfLongTexts) {

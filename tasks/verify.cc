@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "datasets/classes.h"
 #include "datasets/dataset.h"
 #include "datasets/manifest.h"
 #include "datasets/verify.h"
@@ -57,6 +58,18 @@ std::string EmptyClassesNote(const Manifest& manifest) {
                       empty.front() == 0 ? ": are labels counted from 1?" : "");
 }
 
+void NoteClasses(bool has_code, VerifyReport* report) {
+  // A task with code knows how many classes it has.
+  std::string note = has_code ? "" : EmptyClassesNote(report->manifest);
+  if (!note.empty()) report->notes.push_back(std::move(note));
+  if (const absl::Status shared = CheckClasses(report->manifest); !shared.ok()) {
+    report->notes.push_back(std::string(shared.message()));
+    return;
+  }
+  for (std::string& sentence : DescribeClasses(report->manifest))
+    report->notes.push_back(std::move(sentence));
+}
+
 }  // namespace
 
 absl::StatusOr<VerifyReport> VerifyDataset(absl::string_view directory,
@@ -77,11 +90,7 @@ absl::StatusOr<VerifyReport> VerifyDataset(absl::string_view directory,
     report.notes.push_back(absl::StrCat("this is part ", report.manifest.part().index(), " of ",
                                         report.manifest.part().parts(), ", counted from 0"));
   }
-  // A task with code knows how many classes it has.
-  if (task == nullptr && !report.manifest.has_part()) {
-    std::string note = EmptyClassesNote(report.manifest);
-    if (!note.empty()) report.notes.push_back(std::move(note));
-  }
+  if (!report.manifest.has_part()) NoteClasses(task != nullptr, &report);
   int64_t total = 0;
   for (const ManifestSplit& split : report.manifest.splits()) total += split.examples();
   Progress progress({.label = absl::StrCat("verify ", data.spec().name()),

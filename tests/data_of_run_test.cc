@@ -106,5 +106,23 @@ TEST_F(DataOfRunTest, AQuietRunWarns) {
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
 
+// Every answer would be wrong, or right by chance alone.
+TEST_F(DataOfRunTest, TrainAndTestMustShareAClass) {
+  const std::string data = *folder_ + "/apart";
+  ASSERT_TRUE(PrepareListOps(data, 48).ok());
+  Manifest manifest = *ReadManifest(data);
+  for (ManifestSplit& split : *manifest.mutable_splits()) {
+    for (int64_t& count : *split.mutable_label_count()) count = 0;
+    split.set_label_count(split.name() == "train" ? 3 : 4, split.examples());
+  }
+  ASSERT_TRUE(WriteManifest(data, manifest).ok());
+  TrainRequest request = Request("apart-run", "linear", {"train.steps=2"});
+  request.runtime.set_data_dir(data);
+  const absl::Status refused = TrainRun(request).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("train and test share no class: train has class 3, test has class 4"));
+}
+
 }  // namespace
 }  // namespace lra

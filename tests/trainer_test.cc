@@ -67,8 +67,12 @@ TEST_F(TrainerTest, RecordHoldsWhatThePredictionsSay) {
   EXPECT_EQ(steps->protocol_value(), "30000");
   EXPECT_EQ(steps->value(), "20");
   EXPECT_EQ(steps->origin(), "preset smoke");
-  ASSERT_EQ(record->warning_size(), 1);
-  EXPECT_THAT(record->warning(0), HasSubstr("20 steps of 8 examples"));
+  EXPECT_THAT(
+      record->warning(),
+      testing::ElementsAre(
+          HasSubstr("20 steps of 8 examples"),
+          HasSubstr("4 of the 40 examples of validation have a class that train lacks, class 7"),
+          HasSubstr("3 of the 40 examples of test have a class that train lacks, class 7")));
   // Scoring the stored checkpoint again gives the same result.
   EvaluateRequest evaluate;
   evaluate.checkpoint =

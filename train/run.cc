@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "datasets/classes.h"
 #include "datasets/leakage.h"
 #include "eval/data_identity.h"
 #include "eval/run_record.h"
@@ -139,6 +140,9 @@ std::vector<std::string> WarningsOf(const Run& run) {
   std::vector<std::string> warnings = run.request.resolved.warnings;
   for (std::string& overlap : DescribeOverlap(run.data.manifest()))
     warnings.push_back(std::move(overlap));
+  if (run.train.spec().guesses_tokens()) return warnings;
+  for (std::string& sentence : DescribeClasses(run.data.manifest()))
+    warnings.push_back(std::move(sentence));
   return warnings;
 }
 
@@ -183,7 +187,7 @@ absl::Status Open(Run* run) {
   LRA_RETURN_IF_ERROR(CheckGraphs(request.graphs, device));
   LRA_RETURN_IF_ERROR(OpenData(run));
   LRA_ASSIGN_OR_RETURN(run->metric, MetricOf(run->train.spec()));
-  LRA_RETURN_IF_ERROR(CheckTask(request, run->train.spec()));
+  LRA_RETURN_IF_ERROR(CheckTask(request, run->data.manifest(), run->train.spec()));
   PrintWarnings(*run);
   NoteSmallSplit(*run);
   LRA_RETURN_IF_ERROR(CheckTrainingFits(*run, device.is_cpu()));

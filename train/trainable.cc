@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "datasets/classes.h"
 #include "datasets/view.h"
 #include "eval/metric.h"
 #include "lra/status_macros.h"
@@ -38,7 +39,8 @@ absl::Status CheckStartsFrom(const TrainRequest& request, const TaskSpec& spec) 
 
 }  // namespace
 
-absl::Status CheckTask(const TrainRequest& request, const TaskSpec& spec) {
+absl::Status CheckTask(const TrainRequest& request, const Manifest& manifest,
+                       const TaskSpec& spec) {
   LRA_ASSIGN_OR_RETURN(const Metric* const metric, MetricOf(spec));
   std::vector<std::string> sums = ScoredSums(*metric);
   if (spec.guesses_tokens()) sums.emplace_back(kTokens);
@@ -48,13 +50,17 @@ absl::Status CheckTask(const TrainRequest& request, const TaskSpec& spec) {
     return absl::InvalidArgumentError(
         "pretrain: view.target guesses tokens already; leave pretraining out");
   }
+  if (!spec.guesses_tokens()) {
+    LRA_RETURN_IF_ERROR(
+        Annotate(CheckClasses(manifest), absl::StrCat("data of task ", manifest.spec().name())));
+  }
   return CheckLengths(request.resolved, spec);
 }
 
 absl::Status CheckTrainable(const TrainRequest& request, const Manifest& manifest) {
   const ExperimentConfig& config = request.resolved.config;
   LRA_ASSIGN_OR_RETURN(const TaskSpec spec, ViewedSpec(manifest, config.view()));
-  LRA_RETURN_IF_ERROR(CheckTask(request, spec));
+  LRA_RETURN_IF_ERROR(CheckTask(request, manifest, spec));
   LRA_RETURN_IF_ERROR(CheckStartsFrom(request, spec));
   const ShapesOnlyScope shapes_only;
   return CatchTorch([&] {

@@ -10,9 +10,9 @@
 
 namespace lra {
 
-// On data that the view shows as `spec`: a metric that training with labels cannot give, and the
-// errors of CheckLengths.
-absl::Status CheckTask(const TrainRequest& request, const TaskSpec& spec);
+// On stored data that the view shows as `spec`: a metric that training with labels cannot give, and
+// the errors of CheckClasses, where labels are guessed, and of CheckLengths.
+absl::Status CheckTask(const TrainRequest& request, const Manifest& manifest, const TaskSpec& spec);
 
 // On stored data: a view that it cannot serve, CheckTask, and what the models refuse that would be
 // made (options, sizes, pretraining that the attention or the view does not allow), and a model or
