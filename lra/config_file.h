@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "lra/config.h"
+#include "lra/data_root.h"
 #include "lra/status_macros.h"
 #include "lra/textproto.h"
 
@@ -30,12 +31,21 @@ absl::StatusOr<File> LoadConfig(absl::string_view kind, absl::string_view name) 
   return file;
 }
 
-// A file is found by its name, but also names itself inside; the two must agree.
+// A file is found by its name, rules beside data by that of their folder, but also names itself
+// inside; the two must agree.
 inline absl::Status CheckName(absl::string_view kind, absl::string_view name,
                               absl::string_view inside) {
   if (name == inside) return absl::OkStatus();
+  LRA_ASSIGN_OR_RETURN(const std::string path, ConfigPath(kind, Singular(kind), name));
+  const std::string calls = absl::StrCat(path, " calls itself \"", inside, "\"");
+  if (path != DataOnlyTaskPath(name)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(calls, ", not \"", name, "\" as the file is called; the two must agree"));
+  }
   return absl::InvalidArgumentError(
-      absl::StrCat(kind, "/", name, kConfigExtension, " calls itself \"", inside, "\""));
+      absl::StrCat(calls, ", not \"", name, "\" as its folder is called, by which a task's data ",
+                   "and rules are found; call the folder \"", inside,
+                   "\", or make data of the name \"", name, "\""));
 }
 
 }  // namespace lra

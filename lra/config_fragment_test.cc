@@ -57,7 +57,9 @@ TEST_F(EarlierVersionTest, IsThereByItsFullNameAlone) {
 TEST_F(EarlierVersionTest, ThatCallsItselfAnotherIsRefused) {
   Write("protocols/earlier/rules@10", R"(name: "rules" version: 9)");
   EXPECT_EQ(LoadFragment("protocols", "rules@10").status().message(),
-            "protocols/earlier/rules@10.textproto calls itself \"rules@9\"");
+            folder_.File("protocols/earlier/rules@10.textproto") +
+                " calls itself \"rules@9\", not \"rules@10\" as the file is called; the two must "
+                "agree");
 }
 
 // Their versions are no part of a record.

@@ -375,7 +375,9 @@ TEST_F(ConfigBuilderTest, ANameWithoutItsGroupIsAnsweredWithWhereFieldsAreListed
 TEST_F(ConfigBuilderTest, AFileMustBeNamedAsItCallsItself) {
   Write("presets/other", R"(name: "tiny" version: 1)");
   ConfigBuilder builder("listops");
-  EXPECT_EQ(builder.AddPreset("other").message(), "presets/other.textproto calls itself \"tiny\"");
+  EXPECT_EQ(builder.AddPreset("other").message(),
+            folder_.File("presets/other.textproto") +
+                " calls itself \"tiny\", not \"other\" as the file is called; the two must agree");
 }
 
 TEST_F(ConfigBuilderTest, TheChoiceOfFragmentsIsLeftToTheFlags) {

@@ -11,8 +11,8 @@
 namespace lra {
 
 // InvalidArgument where configs/<kind>s/<name>.textproto is there, for a name that is not
-// registered: the program was built before the source came, or registers another name. `kind` is
-// "attention", "block" or "task".
+// registered: the file calls itself otherwise, as a copy does, the program was built before the
+// source came, or registers another name. `kind` is "attention", "block" or "task".
 absl::Status CheckNoFileOf(absl::string_view kind, absl::string_view name);
 
 // The error of CheckNoFileOf(), otherwise UnknownNameError() (lra/suggest.h).

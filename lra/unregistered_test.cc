@@ -35,6 +35,10 @@ TEST_F(UnregisteredTest, AFileOfTheNameIsToldAndNoOtherNameIsGuessed) {
             "attention \"mine\": " + file +
                 " is there, but no source of this program registers the name; build again, or "
                 "register the attention under the name of its file");
+  Write("attentions/mine", "attention { name: \"linear\" }");
+  EXPECT_EQ(
+      About("attention", "mine"),
+      file + " calls itself \"linear\", not \"mine\" as the file is called; the two must agree");
   // Each kind has a folder of its own.
   EXPECT_THAT(About("task", "mine"), HasSubstr("unknown task \"mine\""));
   Write("tasks/mine", "name: \"mine\"");

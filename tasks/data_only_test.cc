@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 
+#include "absl/strings/str_cat.h"
 #include "datasets/data_test_util.h"
 #include "lra/config.h"
 #include "lra/data_root.h"
@@ -221,6 +223,21 @@ TEST_F(AdoptDataTest, RulesThatCannotBeReadAreThereAllTheSame) {
   ASSERT_TRUE(status.ok()) << status.status();
   EXPECT_THAT(status->description, wrong);
   EXPECT_EQ(status->command, "");
+}
+
+TEST_F(AdoptDataTest, ACopyUnderAnotherNameIsTold) {
+  ASSERT_TRUE(AdoptData(Write("mine", "mine"), {.quiet = true}).ok());
+  const std::string copy = folder_.File("copy");
+  std::filesystem::copy(folder_.File("mine"), copy);
+  EXPECT_EQ(LoadTaskFile("copy").status().message(),
+            absl::StrCat(DataOnlyTaskPath("copy"),
+                         " calls itself \"mine\", not \"copy\" as its folder is called, by which a "
+                         "task's data and rules are found; call the folder \"mine\", or make data "
+                         "of the name \"copy\""));
+  EXPECT_THAT(VerifyDataset(copy, {.quiet = true})->notes,
+              Contains(HasSubstr("copy holds task \"mine\"; move or link it to ")));
+  EXPECT_THAT(VerifyDataset(folder_.File("mine"), {.quiet = true})->notes,
+              Not(Contains(HasSubstr("move or link"))));
 }
 
 // A task with code is not replaced by a file beside its data.

@@ -11,8 +11,11 @@
 #include "datasets/manifest.h"
 #include "datasets/verify.h"
 #include "google/protobuf/util/message_differencer.h"
+#include "lra/data_root.h"
+#include "lra/files.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
+#include "tasks/data_only.h"
 #include "tasks/task.h"
 
 namespace lra {
@@ -91,6 +94,11 @@ absl::StatusOr<VerifyReport> VerifyDataset(absl::string_view directory,
                                         report.manifest.part().parts(), ", counted from 0"));
   }
   if (!report.manifest.has_part()) NoteClasses(task != nullptr, &report);
+  // Rules in a folder of another name are not found.
+  if (FileExists(JoinPath(directory, kDataOnlyTaskFile))) {
+    const absl::Status is_found = CheckDataOnlyFolder(std::string(directory), data.spec().name());
+    if (!is_found.ok()) report.notes.push_back(std::string(is_found.message()));
+  }
   int64_t total = 0;
   for (const ManifestSplit& split : report.manifest.splits()) total += split.examples();
   Progress progress({.label = absl::StrCat("verify ", data.spec().name()),
