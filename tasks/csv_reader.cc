@@ -13,8 +13,6 @@
 namespace lra {
 namespace {
 
-constexpr absl::string_view kByteOrderMark = "\xef\xbb\xbf";
-
 bool LooksQuoted(absl::string_view field) {
   if (!absl::ConsumePrefix(&field, "\"") || !absl::ConsumeSuffix(&field, "\"")) return false;
   bool has_doubled = false;

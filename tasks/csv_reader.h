@@ -30,6 +30,9 @@ inline constexpr size_t kMaxFieldBytes = size_t{4} << 20;
 // More columns are an error where their number is not known before.
 inline constexpr size_t kMaxTableColumns = 1000;
 
+// Of UTF-8.
+inline constexpr absl::string_view kByteOrderMark = "\xef\xbb\xbf";
+
 enum class TableDialect {
   // A field may stand in double quotes; then it may contain commas, line ends and doubled quotes.
   kCsv,

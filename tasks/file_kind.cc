@@ -2,6 +2,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "lra/status_macros.h"
 
 namespace lra {
 namespace {
@@ -45,7 +46,14 @@ absl::Status CheckIsText(absl::string_view where, absl::string_view bytes) {
 
 absl::Status CheckIsTextTable(absl::string_view where, absl::string_view bytes) {
   const bool is_wide = bytes.size() >= 2 && (bytes[0] == '\0') != (bytes[1] == '\0');
-  return is_wide ? NoText(where, "UTF-16", kAsUtf8) : CheckIsText(where, bytes);
+  if (is_wide) return NoText(where, "UTF-16", kAsUtf8);
+  LRA_RETURN_IF_ERROR(CheckIsText(where, bytes));
+  if (absl::StrContains(bytes, '\n')) return absl::OkStatus();
+  const size_t end = bytes.find('\r');
+  if (end == absl::string_view::npos || end + 1 == bytes.size()) return absl::OkStatus();
+  return absl::DataLossError(
+      absl::StrCat(where, ": its lines end with CR alone; LF or CR LF are expected: write it with ",
+                   "these (tr '\\r' '\\n')"));
 }
 
 }  // namespace lra

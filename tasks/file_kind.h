@@ -12,7 +12,7 @@ namespace lra {
 absl::Status CheckIsText(absl::string_view where, absl::string_view bytes);
 
 // The same for tables and lines of JSON, which begin with ASCII: UTF-16 is found without a mark,
-// too.
+// too, and line ends of CR alone are none.
 absl::Status CheckIsTextTable(absl::string_view where, absl::string_view bytes);
 
 }  // namespace lra

@@ -60,12 +60,48 @@ absl::StatusOr<std::vector<SplitFile>> FilesOf(const TextImportOptions& options)
   return files;
 }
 
+// --- Labels ---
+
+// How many examples each has in the first file, which validation may be cut from: 0 if it stands
+// in others alone.
+using LabelCounts = std::map<std::string, int64_t>;
+
+// With their numbers, in their order; empty where some label is no whole number.
+std::vector<std::pair<int64_t, std::string>> Numbered(const LabelCounts& labels) {
+  std::vector<std::pair<int64_t, std::string>> numbered;
+  for (const auto& [label, examples] : labels) {
+    int64_t number = 0;
+    if (!absl::SimpleAtoi(label, &number)) return {};
+    numbered.emplace_back(number, label);
+  }
+  std::sort(numbered.begin(), numbered.end());
+  return numbered;
+}
+
+std::vector<std::string> InOrder(const LabelCounts& labels) {
+  std::vector<std::string> ordered;
+  for (auto& [number, label] : Numbered(labels)) ordered.push_back(std::move(label));
+  if (!ordered.empty()) return ordered;
+  for (const auto& [label, examples] : labels) ordered.push_back(label);
+  return ordered;
+}
+
+// "1" and "01" would be two classes.
+absl::Status CheckNumbers(const std::string& paths, const LabelCounts& labels) {
+  const std::vector<std::pair<int64_t, std::string>> numbered = Numbered(labels);
+  const auto twice =
+      std::adjacent_find(numbered.begin(), numbered.end(),
+                         [](const auto& a, const auto& b) { return a.first == b.first; });
+  if (twice == numbered.end()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      paths, ": the labels ", QuotedName(twice->second), " and ", QuotedName((twice + 1)->second),
+      " are one number, ", twice->first, "; write it in one way"));
+}
+
 // --- The first reading ---
 
 struct TextSurvey {
-  // How many examples each has in the first file, which validation may be cut from: 0 if it stands
-  // in others alone.
-  std::map<std::string, int64_t> labels;
+  LabelCounts labels;
   int64_t examples = 0, longest_bytes = 0, longer_texts = 0;
 };
 
@@ -99,6 +135,7 @@ absl::Status CheckLabels(const std::vector<SplitFile>& files, const TextSurvey& 
     return absl::InvalidArgumentError(
         absl::StrCat(PathsOf(files), ": every label is ", first, "; two classes are the least"));
   }
+  LRA_RETURN_IF_ERROR(CheckNumbers(PathsOf(files), survey.labels));
   if (labels <= kManyTextClasses || 2 * static_cast<int64_t>(labels) <= survey.examples) {
     return absl::OkStatus();
   }
@@ -150,23 +187,6 @@ absl::StatusOr<TextSurvey> SurveyTexts(const std::vector<SplitFile>& files,
   LRA_RETURN_IF_ERROR(CheckLabels(files, survey));
   LRA_RETURN_IF_ERROR(CheckCanValidate(files, survey));
   return survey;
-}
-
-std::vector<std::string> InOrder(const std::map<std::string, int64_t>& labels) {
-  std::vector<std::string> in_bytes;
-  std::vector<std::pair<int64_t, std::string>> numbered;
-  for (const auto& [label, examples] : labels) {
-    in_bytes.push_back(label);
-    int64_t number = 0;
-    if (absl::SimpleAtoi(label, &number) && absl::StrCat(number) == label) {
-      numbered.emplace_back(number, label);
-    }
-  }
-  if (numbered.size() < labels.size()) return in_bytes;
-  std::sort(numbered.begin(), numbered.end());
-  std::vector<std::string> ordered;
-  for (auto& [number, label] : numbered) ordered.push_back(std::move(label));
-  return ordered;
 }
 
 // --- The second reading ---

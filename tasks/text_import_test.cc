@@ -169,6 +169,20 @@ TEST_F(TextImportTest, NumbersLabelsInTheirOrder) {
                           "(\"02\"), 5 (\"caf\u00e9\"): no model can learn it"));
 }
 
+TEST_F(TextImportTest, ANumberIsOneClass) {
+  TextImportOptions options = Tables();
+  options.train = WriteTable("train.csv", {"+1", "-1"}, 10);
+  options.test = WriteTable("test.csv", {"+1", "-1"}, 1);
+  const auto imported = ImportTexts(options);
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  EXPECT_THAT(imported->manifest.class_names(), ElementsAre("-1", "+1"));
+  ASSERT_EQ(RemoveAll(imported->directory), absl::OkStatus());
+  options.test = WriteTable("test.csv", {"1", "-1"}, 1);
+  EXPECT_EQ(Refusal(options),
+            absl::StrCat(options.train, ", ", options.test,
+                         ": the labels \"+1\" and \"1\" are one number, 1; write it in one way"));
+}
+
 TEST_F(TextImportTest, SaysWhichClassesTrainAndTestDoNotShare) {
   TextImportOptions options = Tables();
   options.test = WriteTable("test.csv", {"pos"}, 20);

@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "datasets/archive.h"
 #include "datasets/code_points.h"
 #include "datasets/mapped_file.h"
@@ -25,6 +26,7 @@
 #include "lra/status_macros.h"
 #include "tasks/csv_reader.h"
 #include "tasks/file_kind.h"
+#include "tasks/json_line.h"
 #include "tasks/raw_files.h"
 
 namespace lra {
@@ -33,9 +35,6 @@ namespace {
 constexpr size_t kTableBlockBytes = size_t{1} << 16;
 // How many names of columns a message lists.
 constexpr size_t kColumnsNamed = 20;
-constexpr absl::string_view kOneObject =
-    "one object a line is expected, as in {\"text\": \"well done\", \"label\": \"good\"}; "
-    "`jq -c '.[]'` makes lines of an array";
 
 absl::Status BadRow(absl::string_view where, absl::string_view what) {
   return absl::DataLossError(absl::StrCat(where, ": ", what));
@@ -119,6 +118,7 @@ class TableRows : public TextRows {
       }
       LRA_ASSIGN_OR_RETURN(label_, ColumnNamed(*header, fields.label, "--label"));
       LRA_ASSIGN_OR_RETURN(text_, ColumnNamed(*header, fields.text, "--text"));
+      header_ = *header;
     } else {
       LRA_ASSIGN_OR_RETURN(label_, ColumnNumbered(fields.label, "--label"));
       LRA_ASSIGN_OR_RETURN(text_, ColumnNumbered(fields.text, "--text"));
@@ -137,6 +137,7 @@ class TableRows : public TextRows {
     LRA_ASSIGN_OR_RETURN(std::optional<CsvRow> row, NextRow());
     if (!row.has_value()) return std::nullopt;
     const std::string where = absl::StrCat(path_, ": line ", row->line);
+    LRA_RETURN_IF_ERROR(CheckNoHeader(*row, where));
     const size_t last = std::max(label_, text_);
     if (last >= row->fields.size()) {
       return absl::InvalidArgumentError(absl::StrCat(
@@ -150,6 +151,18 @@ class TableRows : public TextRows {
   ManifestSource Source() const override { return SourceOfFile(path_, file_); }
 
  private:
+  // That of a second file would make a class of its name.
+  absl::Status CheckNoHeader(const CsvRow& row, absl::string_view where) const {
+    const std::vector<std::string>& names = header_.fields;
+    absl::string_view first = row.fields[0];
+    absl::ConsumePrefix(&first, kByteOrderMark);
+    if (names.empty() || first != names[0] ||
+        !std::equal(row.fields.begin() + 1, row.fields.end(), names.begin() + 1, names.end()))
+      return absl::OkStatus();
+    return BadRow(where, absl::StrCat("the row is the header of line ", header_.line,
+                                      " again, as where two tables were joined; leave it out"));
+  }
+
   absl::StatusOr<size_t> ColumnNamed(const CsvRow& header, const std::string& name,
                                      absl::string_view flag) const {
     const auto begin = header.fields.begin(), end = header.fields.end();
@@ -213,6 +226,7 @@ class TableRows : public TextRows {
   const TableDialect dialect_;
   CsvReader reader_;
   bool is_ended_ = false;  // whether the last line got the end that it lacked
+  CsvRow header_;          // without fields where there is none
   size_t label_ = 0, text_ = 0;
   std::string label_place_, text_place_;
 };
@@ -242,33 +256,14 @@ class JsonRows : public TextRows {
   std::string Where() const { return absl::StrCat(path_, ": line ", line_); }
 
   absl::StatusOr<std::optional<TextRow>> RowOf(absl::string_view line) const {
-    if (line.size() > kMaxFieldBytes) {
-      return BadRow(Where(), absl::StrCat("the line is longer than ", kMaxFieldBytes, " bytes; ",
-                                          kOneObject));
-    }
     nlohmann::json object;
-    LRA_RETURN_IF_ERROR(Parse(line, &object));
+    LRA_RETURN_IF_ERROR(ParseJsonLine(Where(), line, &object));
     TextRow row;
     row.where = Where();
     LRA_ASSIGN_OR_RETURN(row.label, LabelOf(object));
     LRA_ASSIGN_OR_RETURN(row.text, TextOf(object));
     return CompleteRow(std::move(row), absl::StrCat(" in field ", ShownField(fields_.label)),
                        absl::StrCat(" in field ", ShownField(fields_.text)));
-  }
-
-  absl::Status Parse(absl::string_view line, nlohmann::json* object) const {
-    try {
-      *object = nlohmann::json::parse(line.data(), line.data() + line.size());
-    } catch (const nlohmann::json::parse_error& error) {
-      return BadRow(absl::StrCat(Where(), ", column ", error.byte),
-                    absl::StrCat("the line is no JSON: ", Excerpt(line), "; ", kOneObject));
-    } catch (const nlohmann::json::exception& error) {
-      return BadRow(Where(), absl::StrCat("the line is no JSON that can be read: ", Excerpt(line),
-                                          ": ", error.what()));
-    }
-    if (object->is_object()) return absl::OkStatus();
-    return BadRow(Where(),
-                  absl::StrCat("the line is no object: ", Excerpt(line), "; ", kOneObject));
   }
 
   absl::Status CheckField(const nlohmann::json& object, const std::string& name,

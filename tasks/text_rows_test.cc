@@ -155,6 +155,19 @@ TEST_F(TextRowsTest, SaysWhichSeparatorIsExpected) {
   EXPECT_THAT(Refusal("a.csv", "review\nx\n"), testing::Not(HasSubstr("inside")));
 }
 
+TEST_F(TextRowsTest, JoinedTablesAndOldLineEndsAreTold) {
+  const std::string table = "text,label\nx,1\n";
+  const auto again = HasSubstr("a.csv: line 3: the row is the header of line 1 again");
+  EXPECT_THAT(Refusal("a.csv", table + table), again);
+  EXPECT_THAT(Refusal("a.csv", "\xef\xbb\xbf" + table + "\xef\xbb\xbf" + table), again);
+  EXPECT_THAT(Read("a.csv", table + "text,2\n"), ElementsAre("1|x", "2|text"));
+  EXPECT_THAT(Read("a.csv", "x,1\nx,1\n", {.label = "2", .text = "1", .has_header = false}),
+              ElementsAre("1|x", "1|x"));
+  EXPECT_THAT(Refusal("a.csv", "text,label\rx,1\ry,2\r"),
+              HasSubstr("a.csv: its lines end with CR alone; LF or CR LF are expected"));
+  EXPECT_THAT(Read("a.jsonl", "{\"text\": \"x\", \"label\": 1}\r"), ElementsAre("1|x"));
+}
+
 TEST_F(TextRowsTest, SaysWhatWasRead) {
   const std::string bytes = "text,label\nx,1\n";
   ASSERT_EQ(WriteFileAtomically(folder_.File("a.csv"), bytes), absl::OkStatus());
@@ -228,8 +241,11 @@ TEST_F(TextRowsTest, NamesFileLineAndFieldOfObjects) {
               HasSubstr("is the array; a string"));
   EXPECT_THAT(Refusal("a.jsonl", "{\"text\": \"\", \"label\": 1}"),
               HasSubstr("a.jsonl: line 1: the text in field \"text\" is empty"));
-  EXPECT_THAT(Refusal("a.jsonl", "{\"text\": \"\xff\", \"label\": 1}"),
-              HasSubstr("a.jsonl: line 1, column 11: the line is no JSON"));
+  EXPECT_THAT(
+      Refusal("a.jsonl", "{\"text\": \"\xff\", \"label\": 1}"),
+      HasSubstr("a.jsonl: line 1, column 11: the line is not UTF-8: \"{\\\"text\\\": \\\"\\xff"));
+  EXPECT_THAT(Refusal("a.jsonl", "{\"text\": \"\\ud83d\", \"label\": 1}"),
+              HasSubstr(": the line has half of a surrogate pair: \"{\\\"text"));
   EXPECT_THAT(Refusal("a.jsonl", std::string(kMaxFieldBytes + 1, '{')),
               HasSubstr("a.jsonl: line 1: the line is longer than 4194304 bytes"));
 }
