@@ -10,7 +10,7 @@
 
 namespace lra {
 
-// The errors of the factory; InvalidArgument for an unknown name, FailedPrecondition for an
+// The errors of the factory, and what it throws, which names the attention; InvalidArgument for an unknown name, FailedPrecondition for an
 // attention that lives in Python, outside of lra.train (lra/python_attention.h).
 absl::StatusOr<std::unique_ptr<Attention>> CreateAttention(absl::string_view name,
                                                            const AttentionContext& context);

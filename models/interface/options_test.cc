@@ -5,11 +5,13 @@
 
 #include "lra/config.h"
 #include "models/attention/linformer.pb.h"
+#include "models/interface/create.h"
 
 namespace lra {
 namespace {
 
 using testing::HasSubstr;
+using testing::StartsWith;
 
 TEST(LoadAttentionOptionsTest, SetsBothWaysAndRefuses) {
   for (const char* set : {"rank=5", "attention.options.rank=5"}) {
@@ -37,6 +39,17 @@ TEST(LoadAttentionOptionsTest, AreWhatAFactoryDemands) {
   context.options = LoadAttentionOptions("linformer").value();
   const auto made = AttentionRegistry::Get().Create("attention", "linformer", context);
   EXPECT_TRUE(made.ok()) << made.status();
+}
+
+TEST(CreateAttentionTest, NamesTheAttentionWhoseFactoryThrows) {
+  ParameterStore parameters(1);
+  AttentionContext context;
+  context.heads = -2;  // LibTorch refuses the shape
+  context.max_length_tokens = 16;
+  context.parameters = &parameters;
+  context.options = LoadAttentionOptions("linformer", {"sharing=NONE"}).value();
+  EXPECT_THAT(std::string(CreateAttention("linformer", context).status().message()),
+              StartsWith("attention linformer: LibTorch: "));
 }
 
 // Whoever registers an attention owes it a file, and whoever has a file an attention.
