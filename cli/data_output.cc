@@ -45,9 +45,12 @@ void PrintLeakage(const Leakage& leakage) {
   for (const DuplicateExamples& entry : leakage.duplicates) {
     std::cout << "  duplicates: " << FormatCount(entry.count()) << " examples of " << entry.split()
               << (entry.split() == entry.earlier_split()
-                      ? " repeat an input of the same split\n"
-                      : absl::StrCat(" have an input that occurs in ", entry.earlier_split(),
-                                     "\n"));
+                      ? " repeat an input of the same split"
+                      : absl::StrCat(" have an input that occurs in ", entry.earlier_split()))
+              << (entry.with_other_label() == 0
+                      ? "\n"
+                      : absl::StrCat(", ", FormatCount(entry.with_other_label()),
+                                     " of them with another label\n"));
   }
   for (const SharedDocuments& entry : leakage.shared_documents) {
     std::cout << "  leakage: " << FormatCount(entry.shared()) << " of the "
@@ -79,6 +82,8 @@ nlohmann::ordered_json LeakageJson(const Leakage& leakage) {
     all["duplicates"].push_back({{"earlier_split", entry.earlier_split()},
                                  {"split", entry.split()},
                                  {"count", entry.count()}});
+    if (entry.has_with_other_label())
+      all["duplicates"].back()["with_other_label"] = entry.with_other_label();
   }
   for (const SharedDocuments& entry : leakage.shared_documents) {
     all["shared_documents"].push_back({{"earlier_split", entry.earlier_split()},

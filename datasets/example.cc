@@ -76,6 +76,7 @@ ExampleDigest ExampleHasher::Hash(absl::Span<const absl::Span<const uint16_t>> c
     hash_.Update(&extra[prompt_place_], sizeof(extra[prompt_place_]));
   }
   digest.example = hash_.Finish();
+  digest.label = label;
   return digest;
 }
 

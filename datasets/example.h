@@ -41,6 +41,7 @@ struct ExampleDigest {
   Sha256Digest example;
   // Digest of each text of a pair; unset otherwise.
   Sha256Digest documents[2] = {};
+  int32_t label = 0;
 };
 
 // Reuses its hashing state between examples. Not thread-safe.

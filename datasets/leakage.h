@@ -1,5 +1,6 @@
-// Counts equal inputs within and across splits, and single texts that the pairs of two splits
-// share. Manifests report these counts and `verify` recomputes them.
+// Counts equal inputs within and across splits, those with another label among them, and single
+// texts that the pairs of two splits share. Manifests report these counts and `verify` recomputes
+// them.
 #ifndef LRA_DATASETS_LEAKAGE_H_
 #define LRA_DATASETS_LEAKAGE_H_
 
@@ -21,7 +22,7 @@ class SplitKeys {
  private:
   friend void CountLeakage(std::vector<SplitKeys> keys, Manifest* manifest);
   bool is_pair_;
-  std::vector<InputKey> inputs_;
+  std::vector<InputKey> inputs_;  // their last bits are the label
   std::vector<std::pair<InputKey, InputKey>> documents_;
 };
 
@@ -29,8 +30,8 @@ class SplitKeys {
 void CountLeakage(std::vector<SplitKeys> keys, Manifest* manifest);
 
 // What the counts say of a score, a sentence for each pair of splits of which the later has a tenth
-// of its examples or more in common with the earlier one, and for a split that repeats as many
-// though others are cut from it; none for data without such.
+// of its examples or more in common with the earlier one, for a split that repeats as many though
+// others are cut from it, and where as many contradict each other; none for data without such.
 std::vector<std::string> DescribeOverlap(const Manifest& manifest);
 
 }  // namespace lra

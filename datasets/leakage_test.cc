@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "datasets/data_test_util.h"
@@ -105,6 +107,45 @@ TEST(LeakageTest, AcrossSplitsEveryExampleOfTheLaterOneCounts) {
   EXPECT_THAT(Count({{"a", "a", "b"}, {"c", "b"}, {"a", "d", "a", "c"}}).duplicates,
               ElementsAre("train train: 1", "train validation: 1", "train test: 2",
                           "validation test: 1", "test test: 1"));
+}
+
+// Each letter stands for a text, its label behind it.
+Manifest CountLabelled(const std::vector<std::vector<std::pair<char, int>>>& splits) {
+  Manifest manifest;
+  std::vector<SplitKeys> keys;
+  for (const auto& split : splits) {
+    ManifestSplit* added = manifest.add_splits();
+    added->set_name(keys.empty() ? "train" : "test");
+    added->set_examples(static_cast<int64_t>(split.size()));
+    keys.emplace_back();
+    for (const auto& [letter, label] : split) {
+      const EncodedExample example{{static_cast<uint16_t>(letter - 'a' + 1)}, {}, label};
+      keys.back().Add(ExampleHasher().Hash(SmallSpec(32), example));
+    }
+  }
+  CountLeakage(std::move(keys), &manifest);
+  return manifest;
+}
+
+TEST(LeakageTest, EqualInputsWithOtherLabelsAreCounted) {
+  // Of a, one of three is not of its commonest label; b has one; c has both labels in train.
+  const Manifest manifest =
+      CountLabelled({{{'a', 0}, {'a', 1}, {'a', 1}, {'b', 2}, {'c', 0}, {'c', 1}},
+                     {{'a', 2}, {'b', 2}, {'c', 1}}});
+  ASSERT_EQ(manifest.duplicates_size(), 2);
+  EXPECT_EQ(manifest.duplicates(0).count(), 3);  // train
+  EXPECT_EQ(manifest.duplicates(0).with_other_label(), 2);
+  EXPECT_EQ(manifest.duplicates(1).count(), 3);  // of test, in train
+  EXPECT_EQ(manifest.duplicates(1).with_other_label(), 1);
+  EXPECT_THAT(
+      DescribeOverlap(manifest),
+      testing::IsSupersetOf({"2 of the 6 examples of train have another label than an equal "
+                             "input of train: no model can have both right",
+                             "1 of the 3 examples of test have another label than an equal "
+                             "input of train: no model can have both right"}));
+  const Manifest agreed = CountLabelled({{{'a', 1}}, {{'a', 1}}});
+  EXPECT_TRUE(agreed.duplicates(0).has_with_other_label());
+  EXPECT_EQ(agreed.duplicates(0).with_other_label(), 0);
 }
 
 TEST(LeakageTest, APairIsADuplicateInItsOrderOnly) {

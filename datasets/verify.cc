@@ -143,6 +143,10 @@ void CheckLeakage(const Manifest& manifest, std::vector<SplitKeys> keys, Content
   report->duplicates.assign(counted.duplicates().begin(), counted.duplicates().end());
   report->shared_documents.assign(counted.shared_documents().begin(),
                                   counted.shared_documents().end());
+  for (int i = 0; i < manifest.duplicates_size() && i < counted.duplicates_size(); ++i) {
+    if (!manifest.duplicates(i).has_with_other_label())
+      counted.mutable_duplicates(i)->clear_with_other_label();
+  }
   // Other writers need not count duplicates.
   if (manifest.duplicates_size() > 0 &&
       Texts(manifest.duplicates()) != Texts(counted.duplicates())) {
