@@ -128,7 +128,7 @@ Manifest CountLabelled(const std::vector<std::vector<std::pair<char, int>>>& spl
 }
 
 TEST(LeakageTest, EqualInputsWithOtherLabelsAreCounted) {
-  // Of a, one of three is not of its commonest label; b has one; c has both labels in train.
+  // One a of three is not of its commonest label, b has one label, c has both in train.
   const Manifest manifest =
       CountLabelled({{{'a', 0}, {'a', 1}, {'a', 1}, {'b', 2}, {'c', 0}, {'c', 1}},
                      {{'a', 2}, {'b', 2}, {'c', 1}}});

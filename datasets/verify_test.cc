@@ -101,6 +101,20 @@ TEST_F(VerifyContentTest, CountsDuplicatesOfInputs) {
   EXPECT_THAT(report.problems, IsEmpty());
 }
 
+TEST_F(VerifyContentTest, AManifestFromBeforeOtherLabelsWereCountedIsValid) {
+  const EncodedExample a{{1, 2}, {}, 0}, other{{1, 2}, {}, 1};
+  Manifest manifest = WriteTestData(path_, SmallSpec(), {{"train", {a, other}}});
+  DuplicateExamples* entry = manifest.add_duplicates();
+  entry->set_earlier_split("train");
+  entry->set_split("train");
+  entry->set_count(1);
+  ASSERT_TRUE(WriteManifest(path_, manifest).ok());
+  EXPECT_THAT(Verify().problems, IsEmpty());
+  entry->set_with_other_label(0);
+  ASSERT_TRUE(WriteManifest(path_, manifest).ok());
+  EXPECT_THAT(Verify().problems, ElementsAre(HasSubstr("duplicate counts")));
+}
+
 // The manifest has a good seal, but claims what the shards do not hold.
 TEST_F(VerifyContentTest, RecomputesWhatTheManifestClaims) {
   Manifest manifest =

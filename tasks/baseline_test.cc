@@ -90,7 +90,7 @@ TEST_F(BaselineTest, TheMajorityIsThatOfAScoredSplitWhereTrainsIsPlainlyAnother)
   ASSERT_TRUE(results.ok()) << results.status();
   const BaselinePrediction& majority = results->predictions[0];
   ASSERT_EQ(majority.facts.name, "majority");
-  // Of validation, three more of the other class are chance.
+  // In validation, three more of the other class are chance.
   EXPECT_THAT(std::exp(majority.logits[0][3]), FloatNear(21.0 / 50, 1e-6));
   EXPECT_THAT(std::exp(majority.logits[1][3]), FloatNear(1.0 / 18, 1e-6));
   for (int i = 0; i < 8; ++i)

@@ -30,7 +30,7 @@ inline constexpr size_t kMaxFieldBytes = size_t{4} << 20;
 // More columns are an error where their number is not known before.
 inline constexpr size_t kMaxTableColumns = 1000;
 
-// Of UTF-8.
+// What programs write in front of UTF-8.
 inline constexpr absl::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 enum class TableDialect {

@@ -53,8 +53,8 @@ struct AdoptedData {
 };
 
 // Verifies the data of a folder and writes GenericRules into it. The errors of CheckDataOnlyName,
-// CheckDataOnlyFolder and CheckClasses; AlreadyExists if it has rules; DataLoss if the data is not as its
-// manifest says.
+// CheckDataOnlyFolder and CheckClasses; AlreadyExists if it has rules; DataLoss if the data is not
+// as its manifest says.
 absl::StatusOr<AdoptedData> AdoptData(const std::string& directory, const VerifyOptions& options);
 
 }  // namespace lra

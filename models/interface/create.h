@@ -10,8 +10,9 @@
 
 namespace lra {
 
-// The errors of the factory, and what it throws, which names the attention; InvalidArgument for an unknown name, FailedPrecondition for an
-// attention that lives in Python, outside of lra.train (lra/python_attention.h).
+// The errors of the factory, and what it throws, which names the attention; InvalidArgument for an
+// unknown name, FailedPrecondition for an attention that lives in Python, outside of lra.train
+// (lra/python_attention.h).
 absl::StatusOr<std::unique_ptr<Attention>> CreateAttention(absl::string_view name,
                                                            const AttentionContext& context);
 
