@@ -84,7 +84,8 @@ struct AblationEffect {
   std::vector<uint32_t> seeds, dropped_seeds;
   // Unset where fewer than kLeastPairedSeeds seeds trained in every cell: nothing can be said.
   std::optional<Estimate> estimate;
-  // Contrast::differing_examples of all its tasks; fewer than kLeastDifferingExamples are not told apart.
+  // Contrast::differing_examples of all its tasks; of fewer than kLeastDifferingExamples it is not
+  // told apart from 0.
   int64_t differing_examples = 0;
   Interval interval;
   double p = 1;
