@@ -46,7 +46,9 @@ keep() { # NAME: what `lra profile` says of the arguments, as text and for progr
   local name=$1
   shift
   mkdir -p "$kept"
-  "$lra" profile "$@" --quiet --out "$kept/$name.json" >"$kept/$name.md"
+  # What is kept stays where this fails, for want of data say.
+  "$lra" profile "$@" --quiet --out "$work/$name.json" >"$work/$name.md"
+  mv "$work/$name.json" "$work/$name.md" "$kept"
 }
 
 # A record without its predictions.

@@ -50,7 +50,10 @@ struct Element {
 
 // With what helps where a cluster lets a user submit, or an array have, only so many jobs.
 absl::Status WithWayRound(const absl::Status& refusal) {
-  const std::string words = absl::AsciiStrToLower(refusal.message());
+  // Behind the script's path, which may be of any words.
+  const size_t path_end = refusal.message().rfind(".sh: ");
+  const std::string words = absl::AsciiStrToLower(
+      refusal.message().substr(path_end == absl::string_view::npos ? 0 : path_end));
   const bool is_limit = absl::StrContains(words, "submit") && absl::StrContains(words, "limit");
   if (!is_limit && !absl::StrContains(words, "job array specification")) return refusal;
   return absl::Status(
