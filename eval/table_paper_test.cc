@@ -193,6 +193,11 @@ TEST(TablePaperTest, WhatIsLeftOutStandsInComments) {
 TEST(LatexTextTest, NamesMayBreak) {
   EXPECT_EQ(BreakableLatex("a_b/c.d e. F"),
             "a\\_\\allowbreak{}b/\\allowbreak{}c.\\allowbreak{}d e. F");
+  const std::string digest(32, 'f');
+  EXPECT_EQ(BreakableLatex(digest), digest);
+  EXPECT_EQ(BreakableLatex(digest + "0."),
+            absl::StrCat("ffffffffffffffff\\allowbreak{}", "ffffffffffffffff\\allowbreak{}0.",
+                         "\\allowbreak{}"));
 }
 
 }  // namespace
