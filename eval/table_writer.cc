@@ -101,7 +101,7 @@ std::string EscapeNote(absl::string_view text) {
                                     {"*", "\\*"},
                                     {"](", "]\\("},
                                     {"< ", "< "},  // "p < 0.005" is no tag
-                                    {"<", "\\<"}});
+                                    {"<", "&lt;"}});
 }
 
 // Rows of the whole table with section titles among them; all have the header's number of cells.

@@ -84,7 +84,7 @@ TEST(TableWriterTest, MarkdownTakesNotesForText) {
   Leaderboard board = Board();
   board.tables[0].notes = {"mine: *new*\n# [here](there) <b>\\"};
   EXPECT_THAT(WriteLeaderboard(board, TableFormat::kMarkdown),
-              AllOf(HasSubstr("\n- mine: \\*new\\* # [here]\\(there) \\<b>\\\\\n"),
+              AllOf(HasSubstr("\n- mine: \\*new\\* # [here]\\(there) &lt;b>\\\\\n"),
                     HasSubstr("(exact McNemar test, p < 0.005)")));
 }
 

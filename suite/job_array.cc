@@ -161,6 +161,10 @@ std::vector<std::string> VariablesOverScript(const JobArray& array, const Cluste
     const std::vector<std::string> own = VariablesOf(name);
     variables.insert(variables.end(), own.begin(), own.end());
   }
+  if (GivesMemory(options)) {
+    const std::vector<std::string> own = VariablesOf("mem");
+    variables.insert(variables.end(), own.begin(), own.end());
+  }
   return variables;
 }
 

@@ -56,9 +56,9 @@ RunCost CostOf(const RunEstimate& estimate) {
           .passing_disk_bytes = passing};
 }
 
-// What of a run is scoring, which begins anew where it was interrupted; 1 where nobody knows.
-double ScoringShare(const RunEstimate& estimate) {
-  if (estimate.wall_seconds() <= 0 || estimate.score_seconds() <= 0) return 1;
+// What of a run is scoring, which begins anew where it was interrupted; unset where nobody knows.
+std::optional<double> ScoringShare(const RunEstimate& estimate) {
+  if (estimate.wall_seconds() <= 0 || estimate.score_seconds() <= 0) return std::nullopt;
   return std::min(1.0, estimate.score_seconds() / estimate.wall_seconds());
 }
 
@@ -66,9 +66,9 @@ double ScoringShare(const RunEstimate& estimate) {
 double LeftShare(const SuiteCell& cell, const CellStatus& status, const RunEstimate& estimate) {
   const auto steps = static_cast<double>(std::max<int64_t>(1, cell.config.train().steps()));
   if (!status.folder.part.empty()) return 1;
-  const double share = 1 - static_cast<double>(status.folder.step()) / steps;
-  const double scoring = ScoringShare(estimate);
-  if (scoring < 1) return std::clamp(share, scoring, 1.0);
+  const double share = std::clamp(1 - static_cast<double>(status.folder.step()) / steps, 0.0, 1.0);
+  if (const std::optional<double> scoring = ScoringShare(estimate))
+    return *scoring + (1 - *scoring) * share;
   return share > 0 ? share : 1;
 }
 

@@ -28,7 +28,7 @@ struct RunCost {
 struct RunPlan {
   std::optional<RunCost> cost;
   bool is_left = false;
-  double left_share = 0;  // of its steps, and at least what scoring takes
+  double left_share = 0;  // of its time: of its steps, and all of its scoring
   double seconds_left() const { return cost ? left_share * cost->wall_seconds : 0; }
 };
 
@@ -66,8 +66,8 @@ std::string PlanJson(const std::vector<SuiteCell>& cells, const SuitePlan& plan)
 // "12 runs left: about 1 h 20 min on 2 workers, ..."
 std::string TotalText(const SuitePlan& plan);
 
-// What will not be said of cells with few seeds, which is known before they train; empty where
-// there is one cell, or each has kLeastPairedSeeds.
+// What effects, contrasts and pairs will not say of cells with few seeds, which is known before they
+// train; empty where there is one cell, or each has kLeastPairedSeeds.
 std::string FewSeedsText(const std::vector<SuiteCell>& cells);
 
 // The times of runs that have ended beside the predicted ones: "12 runs took 1 h 22 min, predicted

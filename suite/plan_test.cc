@@ -97,9 +97,9 @@ TEST_F(PlanTest, ARunThatIsToBeScoredIsNotOver) {
   estimates_["relu"].mutable_estimate()->set_score_seconds(10);
   EXPECT_DOUBLE_EQ(Plan(1).wall_seconds, 10);
   statuses_[0] = At(CellState::kStopped, 90);
-  EXPECT_DOUBLE_EQ(Plan(1).wall_seconds, 10);
+  EXPECT_DOUBLE_EQ(Plan(1).wall_seconds, 10 + 0.1 * 30);
   statuses_[0] = At(CellState::kStopped, 50);
-  EXPECT_DOUBLE_EQ(Plan(1).wall_seconds, 20);
+  EXPECT_DOUBLE_EQ(Plan(1).wall_seconds, 10 + 0.5 * 30);
 }
 
 // 300 of the 1,000 bytes are a checkpoint that is being written.
@@ -174,10 +174,9 @@ TEST(FewSeedsTest, AreSaidOfCellsThatAreToBeCompared) {
   std::vector<SuiteCell> cells = {CellOf("relu", 0), CellOf("relu", 1)};
   EXPECT_EQ(FewSeedsText(cells), "");
   for (const uint32_t seed : {0, 1, 2}) cells.push_back(CellOf("linear", seed));
-  EXPECT_EQ(
-      FewSeedsText(cells),
-      "note: 1 of 2 cells has fewer than 3 seeds: lra compare and lra ablate will say nothing "
-      "of new seeds there\n");
+  EXPECT_EQ(FewSeedsText(cells),
+            "note: 1 of 2 cells has fewer than 3 seeds: lra ablate, lra compare --paired and "
+            "--contrast will say nothing of new seeds there\n");
   cells.push_back(CellOf("relu", 2));
   EXPECT_EQ(FewSeedsText(cells), "");
 }

@@ -112,7 +112,8 @@ std::string FewSeedsText(const std::vector<SuiteCell>& cells) {
   return absl::StrCat("note: ", few, " of ", seeds.size(),
                       few == 1 ? " cells has fewer than " : " cells have fewer than ",
                       kLeastPairedSeeds,
-                      " seeds: lra compare and lra ablate will say nothing of new seeds there\n");
+                      " seeds: lra ablate, lra compare --paired and --contrast will say nothing of "
+                      "new seeds there\n");
 }
 
 std::string PlanText(const std::vector<SuiteCell>& cells, const SuitePlan& plan) {

@@ -86,14 +86,17 @@ std::vector<int64_t> CountLabels(const SplitView& split) {
 }
 
 // Whether guessing the split's own commonest class is better than guessing train's by more than
-// chance: z > 2.576, about the level at which a run counts as above the majority class
+// chance: at most 0.5 %, about the level at which a run counts as above the majority class
 // (eval/learned.h).
 bool HasOtherMajority(const SplitView& train, const SplitView& split) {
   const std::vector<int64_t> trained = CountLabels(train), own = CountLabels(split);
+  // The commonest class is the largest of several (Bonferroni); P(Z > z) < exp(-z^2 / 2) / 2.
+  const double others = std::max<double>(1, static_cast<double>(own.size()) - 1);
+  const double z = std::sqrt(2 * std::log(others / (2 * 0.005)));
   const auto guess = std::max_element(trained.begin(), trained.end()) - trained.begin();
   const auto right = static_cast<double>(own[guess]);
   const auto most = static_cast<double>(*std::max_element(own.begin(), own.end()));
-  return most - right > 2.576 * std::sqrt(most + right);
+  return most - right > z * std::sqrt(most + right);
 }
 
 // Where train and a scored split differ in their classes, train's majority is no bar: a constant

@@ -335,7 +335,8 @@ class _Suite:
         self.add("F32", FLOAT, "output and gradients, N = 523", lambda: _outcome_difference(
             self.run(c.to(_FLOAT32)), replace(right.run(c), parameters=self.run(c).parameters), 1e-30))
         small = self.case(1101, [31, 12], 31, _FLOAT32)  # exp() of these logits has no float32
-        large = replace(small, q=torch.full_like(small.q, 6), k=6 + small.k / 10)
+        each = math.sqrt(100 / math.sqrt(small.q.shape[-1]))  # q k / sqrt(D) is about 100
+        large = replace(small, q=torch.full_like(small.q, each), k=each + small.k / 10)
         self.add("F32", FLOAT, "finite output and gradients of large queries and keys", lambda: (
             0.0 if math.isfinite(_largest(*self.run(large).tensors())) else math.inf))
 
