@@ -66,7 +66,7 @@ std::string PlanJson(const std::vector<SuiteCell>& cells, const SuitePlan& plan)
 // "12 runs left: about 1 h 20 min on 2 workers, ..."
 std::string TotalText(const SuitePlan& plan);
 
-// What effects, contrasts and pairs will not say of cells with few seeds, which is known before they
+// What effects, contrasts and pairs will not say of cells with few seeds, known before they
 // train; empty where there is one cell, or each has kLeastPairedSeeds.
 std::string FewSeedsText(const std::vector<SuiteCell>& cells);
 

@@ -81,7 +81,7 @@ TEST_F(BaselineTest, TheMajorityIsThatOfAScoredSplitWhereTrainsIsPlainlyAnother)
   for (const EncodedExample& example : examples(20, 5)) train.push_back(example);
   for (const EncodedExample& example : examples(9, 3)) even.push_back(example);
   WriteTestData(folder_.File("one"), task_->Spec(),
-                {{"train", train}, {"validation", even}, {"test", examples(8, 5)}});
+                {{"train", train}, {"validation", even}, {"test", examples(20, 5)}});
   BaselineRequest request;
   request.task = "listops";
   request.data_dir = folder_.File("one");
@@ -92,9 +92,9 @@ TEST_F(BaselineTest, TheMajorityIsThatOfAScoredSplitWhereTrainsIsPlainlyAnother)
   ASSERT_EQ(majority.facts.name, "majority");
   // In validation, three more of the other class are chance.
   EXPECT_THAT(std::exp(majority.logits[0][3]), FloatNear(21.0 / 50, 1e-6));
-  EXPECT_THAT(std::exp(majority.logits[1][3]), FloatNear(1.0 / 18, 1e-6));
-  for (int i = 0; i < 8; ++i)
-    EXPECT_THAT(std::exp(majority.logits[1][i * 10 + 5]), FloatNear(9.0 / 18, 1e-6));
+  EXPECT_THAT(std::exp(majority.logits[1][3]), FloatNear(1.0 / 30, 1e-6));
+  for (int i = 0; i < 20; ++i)
+    EXPECT_THAT(std::exp(majority.logits[1][i * 10 + 5]), FloatNear(21.0 / 30, 1e-6));
 }
 
 TEST_F(BaselineTest, EverySplitOfATasksData) {
