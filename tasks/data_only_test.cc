@@ -227,15 +227,16 @@ TEST_F(AdoptDataTest, RulesThatCannotBeReadAreThereAllTheSame) {
 
 TEST_F(AdoptDataTest, ACopyUnderAnotherNameIsTold) {
   ASSERT_TRUE(AdoptData(Write("mine", "mine"), {.quiet = true}).ok());
-  const std::string copy = folder_.File("copy");
+  const std::string copy = folder_.File("mine2");
   std::filesystem::copy(folder_.File("mine"), copy);
-  EXPECT_EQ(LoadTaskFile("copy").status().message(),
-            absl::StrCat(DataOnlyTaskPath("copy"),
-                         " calls itself \"mine\", not \"copy\" as its folder is called, by which a "
-                         "task's data and rules are found; call the folder \"mine\", or make data "
-                         "of the name \"copy\""));
+  EXPECT_EQ(
+      LoadTaskFile("mine2").status().message(),
+      absl::StrCat(DataOnlyTaskPath("mine2"),
+                   " calls itself \"mine\", not \"mine2\" as its folder is called, by which a "
+                   "task's data and rules are found; call the folder \"mine\", or make data "
+                   "of the name \"mine2\""));
   EXPECT_THAT(VerifyDataset(copy, {.quiet = true})->notes,
-              Contains(HasSubstr("copy holds task \"mine\"; move or link it to ")));
+              Contains(HasSubstr("mine2 holds task \"mine\"; move or link it to ")));
   EXPECT_THAT(VerifyDataset(folder_.File("mine"), {.quiet = true})->notes,
               Not(Contains(HasSubstr("move or link"))));
 }
