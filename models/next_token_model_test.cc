@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "lra/config.h"
+#include "models/base/near_test_util.h"
 #include "models/classifier.h"
 
 namespace lra {
@@ -24,7 +25,7 @@ using ::testing::HasSubstr;
 constexpr int kVocabulary = 11;
 constexpr double kRounding = 2e-5;
 
-TaskSpec Spec() {
+TaskSpec NextSpec() {
   TaskSpec spec;
   spec.set_vocabulary_size(kVocabulary);
   spec.set_classes(kVocabulary);
@@ -66,10 +67,6 @@ at::Tensor Logits(const Classifier& model, const HostBatch& batch) {
   return model.Forward(batch, {});
 }
 
-double Difference(const at::Tensor& a, const at::Tensor& b) {
-  return (a - b).abs().max().item<double>();
-}
-
 TEST(GuessingRowsTest, AreThePlacesInFrontOfEachTarget) {
   // The vector stands at place 0 of each row of 7, so token n is guessed at place n.
   EXPECT_THAT(GuessingRows(Batch()), ElementsAre(0, 1, 2, 3, 4, 5, 7 + 2, 7 + 3));
@@ -80,7 +77,7 @@ class CausalAttentionTest : public testing::TestWithParam<std::string> {};
 // The output that guesses token t sees none from t on, and does see token t - 1. Neither more
 // padding nor the other example changes anything.
 TEST_P(CausalAttentionTest, SeesThePastAndNothingElse) {
-  const auto model = Classifier::Create(Config(GetParam()), Spec());
+  const auto model = Classifier::Create(Config(GetParam()), NextSpec());
   ASSERT_TRUE(model.ok()) << model.status();
   const at::Tensor logits = Logits(**model, Batch());
   ASSERT_EQ(logits.sizes(), (std::vector<int64_t>{8, kVocabulary}));
@@ -88,16 +85,16 @@ TEST_P(CausalAttentionTest, SeesThePastAndNothingElse) {
     HostBatch changed = Batch();
     for (int64_t n = t; n < 6; ++n) changed.tokens[n] = 11 - changed.tokens[n];
     const at::Tensor other = Logits(**model, changed);
-    EXPECT_LE(Difference(logits.narrow(0, 0, t + 1), other.narrow(0, 0, t + 1)), kRounding) << t;
+    EXPECT_LE(Worst(logits.narrow(0, 0, t + 1), other.narrow(0, 0, t + 1)), kRounding) << t;
     if (t < 5) {
-      EXPECT_GT(Difference(logits.select(0, t + 1), other.select(0, t + 1)), 1e-3) << t;
+      EXPECT_GT(Worst(logits.select(0, t + 1), other.select(0, t + 1)), 1e-3) << t;
     }
-    EXPECT_LE(Difference(logits.narrow(0, 6, 2), other.narrow(0, 6, 2)), kRounding) << t;
+    EXPECT_LE(Worst(logits.narrow(0, 6, 2), other.narrow(0, 6, 2)), kRounding) << t;
   }
 }
 
 TEST_P(CausalAttentionTest, PaddingAndPromptsChangeNoOtherGuess) {
-  const auto model = Classifier::Create(Config(GetParam()), Spec());
+  const auto model = Classifier::Create(Config(GetParam()), NextSpec());
   ASSERT_TRUE(model.ok()) << model.status();
   HostBatch second;
   second.batch = 1;
@@ -108,7 +105,7 @@ TEST_P(CausalAttentionTest, PaddingAndPromptsChangeNoOtherGuess) {
   second.labels = second.tokens;
   second.example_ids = {1};
   const at::Tensor alone = Logits(**model, second), both = Logits(**model, Batch());
-  EXPECT_LE(Difference(alone.narrow(0, 2, 2), both.narrow(0, 6, 2)), kRounding);
+  EXPECT_LE(Worst(alone.narrow(0, 2, 2), both.narrow(0, 6, 2)), kRounding);
 }
 
 INSTANTIATE_TEST_SUITE_P(NextToken, CausalAttentionTest,
@@ -134,7 +131,7 @@ TEST(NextTokenModelTest, RowsOfATrainingStep) {
 
 // The logits of a token are those under which its loss is taken.
 TEST(NextTokenModelTest, LearnsToRepeat) {
-  const auto model = Classifier::Create(Config("transformer", {"model.dropout=0"}), Spec());
+  const auto model = Classifier::Create(Config("transformer", {"model.dropout=0"}), NextSpec());
   ASSERT_TRUE(model.ok()) << model.status();
   const HostBatch batch = Batch();
   const at::Tensor targets = at::tensor(batch.labels, at::kInt).to(at::kLong);
@@ -168,7 +165,7 @@ HostBatch MaskedBatch() {
 
 TEST(MaskedTokenModelTest, GuessesInTheirPlacesFromBothSides) {
   EXPECT_THAT(GuessingRows(MaskedBatch()), ElementsAre(1, 4, 6));
-  TaskSpec spec = Spec();
+  TaskSpec spec = NextSpec();
   spec.set_hides_tokens(true);
   spec.set_vocabulary_size(kVocabulary + 1);
   const auto model =
@@ -180,8 +177,8 @@ TEST(MaskedTokenModelTest, GuessesInTheirPlacesFromBothSides) {
     HostBatch changed = MaskedBatch();
     changed.tokens[n] = 11 - changed.tokens[n];
     const at::Tensor other = Logits(**model, changed);
-    EXPECT_GT(Difference(logits.narrow(0, 0, 2), other.narrow(0, 0, 2)), 1e-4) << n;
-    EXPECT_LE(Difference(logits[2], other[2]), kRounding) << n;
+    EXPECT_GT(Worst(logits.narrow(0, 0, 2), other.narrow(0, 0, 2)), 1e-4) << n;
+    EXPECT_LE(Worst(logits[2], other[2]), kRounding) << n;
   }
   EXPECT_THAT((*model)->StartStream(1, StreamKind::kState).status().ToString(),
               HasSubstr("view.target=MASKED"));
@@ -190,7 +187,7 @@ TEST(MaskedTokenModelTest, GuessesInTheirPlacesFromBothSides) {
 TEST(MixtureTest, IsOfPixels) {
   const std::vector<std::string> sets = {"model.token_head=LOGISTIC_MIXTURE",
                                          "model.mixture_components=4"};
-  TaskSpec spec = Spec();
+  TaskSpec spec = NextSpec();
   EXPECT_THAT(Classifier::Create(Config("linear", sets), spec).status().ToString(),
               HasSubstr("model.token_head=LOGISTIC_MIXTURE is of the values"));
   spec.set_image_side_pixels(4);
@@ -201,12 +198,12 @@ TEST(MixtureTest, IsOfPixels) {
   ASSERT_TRUE(model.ok()) << model.status();
   const at::Tensor logits = Logits(**model, Batch());
   ASSERT_EQ(logits.sizes(), (std::vector<int64_t>{8, 256}));
-  EXPECT_LT(Difference(logits.exp().sum(1), at::ones({8})), 1e-5);
+  EXPECT_LT(Worst(logits.exp().sum(1), at::ones({8})), 1e-5);
 }
 
 TEST(NextTokenModelTest, RefusesWhatWouldSeeWhatItGuesses) {
   const auto refused = [](const std::string& attention, const std::vector<std::string>& sets) {
-    return std::string(Classifier::Create(Config(attention, sets), Spec()).status().message());
+    return std::string(Classifier::Create(Config(attention, sets), NextSpec()).status().message());
   };
   EXPECT_THAT(refused("transformer", {"attention.causal=false"}),
               HasSubstr("attention.causal is false"));

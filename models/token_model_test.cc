@@ -11,22 +11,23 @@
 #include <vector>
 
 #include "lra/config.h"
+#include "models/base/near_test_util.h"
 #include "models/classifier.h"
 
 namespace lra {
 namespace {
 
-constexpr int kVocabulary = 11;
+constexpr int kTokenVocabulary = 11;
 
-TaskSpec Spec() {
+TaskSpec TokenSpec() {
   TaskSpec spec;
-  spec.set_vocabulary_size(kVocabulary);
+  spec.set_vocabulary_size(kTokenVocabulary);
   spec.set_classes(3);
   spec.set_max_length_tokens(16);
   return spec;
 }
 
-ExperimentConfig Config(const std::string& attention, const std::vector<std::string>& sets) {
+ExperimentConfig TokenConfig(const std::string& attention, const std::vector<std::string>& sets) {
   ConfigBuilder builder("listops");
   EXPECT_TRUE(builder.AddProtocol("fair").ok());
   EXPECT_TRUE(builder.AddPreset("smoke").ok());
@@ -43,7 +44,7 @@ ExperimentConfig Config(const std::string& attention, const std::vector<std::str
 }
 
 // Two examples, of 6 and 4 tokens.
-HostBatch Batch() {
+HostBatch TokenBatch() {
   HostBatch batch;
   batch.batch = 2;
   batch.length = 6;
@@ -56,7 +57,7 @@ HostBatch Batch() {
 
 // The same two examples as second texts, with first texts of another length.
 HostBatch PairBatch() {
-  HostBatch batch = Batch();
+  HostBatch batch = TokenBatch();
   batch.length_b = batch.length;
   batch.tokens_b = batch.tokens;
   batch.lengths_b = batch.lengths;
@@ -73,59 +74,58 @@ at::Tensor Logits(const TokenModel& model, const HostBatch& batch,
   return model.Forward(batch, {column, hidden, positions}, {});
 }
 
-double Difference(const at::Tensor& a, const at::Tensor& b) {
-  return (a - b).abs().max().item<double>();
-}
-
 class PoolingTest : public testing::TestWithParam<std::string> {};
 
 // Runs with and without a CLS vector in front.
 TEST_P(PoolingTest, WhatIsHiddenHasNoSayAndWhatIsShownHas) {
   const auto model =
-      TokenModel::Create(Config("transformer", {"model.pooling=" + GetParam()}), Spec());
+      TokenModel::Create(TokenConfig("transformer", {"model.pooling=" + GetParam()}), TokenSpec());
   ASSERT_TRUE(model.ok()) << model.status();
   const std::vector<uint8_t> hidden = {0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0};
-  const at::Tensor logits = Logits(**model, Batch(), hidden, {2, 7});
-  ASSERT_EQ(logits.sizes(), (std::vector<int64_t>{2, kVocabulary}));
-  HostBatch other = Batch();
+  const at::Tensor logits = Logits(**model, TokenBatch(), hidden, {2, 7});
+  ASSERT_EQ(logits.sizes(), (std::vector<int64_t>{2, kTokenVocabulary}));
+  HostBatch other = TokenBatch();
   other.tokens[2] = 9, other.tokens[7] = 1;
-  EXPECT_EQ(Difference(Logits(**model, other, hidden, {2, 7}), logits), 0);
-  other = Batch();
+  EXPECT_EQ(Worst(Logits(**model, other, hidden, {2, 7}), logits), 0);
+  other = TokenBatch();
   other.tokens[0] = 9;
   const at::Tensor changed = Logits(**model, other, hidden, {2, 7});
-  EXPECT_GT(Difference(changed[0], logits[0]), 1e-4);
-  EXPECT_EQ(Difference(changed[1], logits[1]), 0) << "another example";
+  EXPECT_GT(Worst(changed[0], logits[0]), 1e-4);
+  EXPECT_EQ(Worst(changed[1], logits[1]), 0) << "another example";
 }
 
 TEST_P(PoolingTest, CausalGuessesLookBackOnly) {
   const auto model = TokenModel::Create(
-      Config("linear", {"model.pooling=" + GetParam(), "pretrain.objective=CAUSAL"}), Spec());
+      TokenConfig("linear", {"model.pooling=" + GetParam(), "pretrain.objective=CAUSAL"}),
+      TokenSpec());
   ASSERT_TRUE(model.ok()) << model.status();
-  const at::Tensor logits = Logits(**model, Batch(), {}, {0, 1, 2, 3});
-  HostBatch other = Batch();
+  const at::Tensor logits = Logits(**model, TokenBatch(), {}, {0, 1, 2, 3});
+  HostBatch other = TokenBatch();
   other.tokens[2] = 9;
   const at::Tensor changed = Logits(**model, other, {}, {0, 1, 2, 3});
-  EXPECT_LT(Difference(changed.narrow(0, 0, 2), logits.narrow(0, 0, 2)), 1e-6);
-  EXPECT_GT(Difference(changed.narrow(0, 2, 2), logits.narrow(0, 2, 2)), 1e-4);
+  EXPECT_LT(Worst(changed.narrow(0, 0, 2), logits.narrow(0, 0, 2)), 1e-6);
+  EXPECT_GT(Worst(changed.narrow(0, 2, 2), logits.narrow(0, 2, 2)), 1e-4);
 }
 
 TEST_P(PoolingTest, SecondTextsAreReadAsOnlyOnesAreWithDropoutOfTheirOwn) {
   const auto model = TokenModel::Create(
-      Config("transformer", {"model.pooling=" + GetParam(), "model.dropout=0.3"}), Spec());
+      TokenConfig("transformer", {"model.pooling=" + GetParam(), "model.dropout=0.3"}),
+      TokenSpec());
   ASSERT_TRUE(model.ok()) << model.status();
   const std::vector<uint8_t> hidden = {0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0};
-  EXPECT_EQ(Difference(Logits(**model, PairBatch(), hidden, {2, 7}, 1),
-                       Logits(**model, Batch(), hidden, {2, 7})),
+  EXPECT_EQ(Worst(Logits(**model, PairBatch(), hidden, {2, 7}, 1),
+                  Logits(**model, TokenBatch(), hidden, {2, 7})),
             0);
   const c10::NoGradGuard no_gradient;
-  const at::Tensor only = (*model)->Forward(Batch(), {0, hidden, {2, 7}}, {.training = true});
+  const at::Tensor only = (*model)->Forward(TokenBatch(), {0, hidden, {2, 7}}, {.training = true});
   const at::Tensor second = (*model)->Forward(PairBatch(), {1, hidden, {2, 7}}, {.training = true});
-  EXPECT_GT(Difference(second, only), 1e-3);
+  EXPECT_GT(Worst(second, only), 1e-3);
 }
 
 TEST_P(PoolingTest, VisitsWhatItComputes) {
   const auto model = TokenModel::Create(
-      Config("transformer", {"model.pooling=" + GetParam(), "model.dropout=0.3"}), Spec());
+      TokenConfig("transformer", {"model.pooling=" + GetParam(), "model.dropout=0.3"}),
+      TokenSpec());
   ASSERT_TRUE(model.ok()) << model.status();
   const c10::NoGradGuard no_gradient;
   const ForwardContext context = {.training = true, .step = 3};
@@ -144,7 +144,7 @@ TEST_P(PoolingTest, VisitsWhatItComputes) {
       for (std::string& name : expected) name = "second text: " + name;
     }
     EXPECT_EQ(names, expected);
-    EXPECT_EQ(Difference(last, (*model)->Forward(PairBatch(), places, context)), 0);
+    EXPECT_EQ(Worst(last, (*model)->Forward(PairBatch(), places, context)), 0);
   }
 }
 
@@ -152,7 +152,7 @@ INSTANTIATE_TEST_SUITE_P(Poolings, PoolingTest, testing::Values("MEAN", "CLS"),
                          [](const auto& info) { return info.param; });
 
 TEST(TokenModelTest, PaddingHasNoSay) {
-  const auto model = TokenModel::Create(Config("transformer", {}), Spec());
+  const auto model = TokenModel::Create(TokenConfig("transformer", {}), TokenSpec());
   ASSERT_TRUE(model.ok()) << model.status();
   HostBatch alone;
   alone.batch = 1;
@@ -161,15 +161,15 @@ TEST(TokenModelTest, PaddingHasNoSay) {
   alone.lengths = {4};
   alone.labels = {1};
   alone.example_ids = {1};
-  EXPECT_LT(Difference(Logits(**model, alone, {0, 1, 0, 0}, {1}),
-                       Logits(**model, Batch(), {0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0}, {7})),
+  EXPECT_LT(Worst(Logits(**model, alone, {0, 1, 0, 0}, {1}),
+                  Logits(**model, TokenBatch(), {0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0}, {7})),
             1e-5);
 }
 
 TEST(TokenModelTest, AClassifierTakesWhatItShares) {
-  const ExperimentConfig config = Config("transformer", {});
-  const auto tokens = TokenModel::Create(config, Spec());
-  const auto classifier = Classifier::Create(config, Spec());
+  const ExperimentConfig config = TokenConfig("transformer", {});
+  const auto tokens = TokenModel::Create(config, TokenSpec());
+  const auto classifier = Classifier::Create(config, TokenSpec());
   ASSERT_TRUE(tokens.ok() && classifier.ok());
   {
     const c10::NoGradGuard no_gradient;
@@ -187,11 +187,13 @@ TEST(TokenModelTest, AClassifierTakesWhatItShares) {
 }
 
 TEST(TokenModelTest, RefusesWhatCannotGuess) {
-  TaskSpec real = Spec();
+  TaskSpec real = TokenSpec();
   real.set_is_real(true);
-  EXPECT_THAT(std::string(TokenModel::Create(Config("transformer", {}), real).status().message()),
-              testing::HasSubstr("view.pixels=REAL"));
-  EXPECT_THAT(std::string(TokenModel::Create(Config("fnet", {"pretrain.objective=CAUSAL"}), Spec())
+  EXPECT_THAT(
+      std::string(TokenModel::Create(TokenConfig("transformer", {}), real).status().message()),
+      testing::HasSubstr("view.pixels=REAL"));
+  EXPECT_THAT(std::string(TokenModel::Create(TokenConfig("fnet", {"pretrain.objective=CAUSAL"}),
+                                             TokenSpec())
                               .status()
                               .message()),
               testing::HasSubstr("has no causal form"));
@@ -204,7 +206,7 @@ TEST(TokenModelTest, RefusesTapsThatLabelsWouldTakeForOthers) {
   const auto status = [](const std::string& attention, std::vector<std::string> sets,
                          const std::string& set) {
     sets.push_back(set);
-    return TokenModel::Create(Config(attention, sets), Spec()).status();
+    return TokenModel::Create(TokenConfig(attention, sets), TokenSpec()).status();
   };
   const std::tuple<std::string, std::vector<std::string>, std::string> taps[] = {
       {"linear", {"model.stem_tokens=3"}, "(model.stem_tokens)"},

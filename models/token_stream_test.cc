@@ -35,18 +35,18 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr int kVocabulary = 11, kTokens = 200, kBatch = 2;
+constexpr int kStreamVocabulary = 11, kStreamTokens = 200, kStreams = 2;
 
-TaskSpec Spec() {
+TaskSpec StreamSpec() {
   TaskSpec spec;
-  spec.set_vocabulary_size(kVocabulary);
-  spec.set_classes(kVocabulary);
+  spec.set_vocabulary_size(kStreamVocabulary);
+  spec.set_classes(kStreamVocabulary);
   spec.set_guesses_tokens(true);
-  spec.set_max_length_tokens(kTokens);
+  spec.set_max_length_tokens(kStreamTokens);
   return spec;
 }
 
-ExperimentConfig Config(const std::string& attention, const std::vector<std::string>& sets) {
+ExperimentConfig StreamConfig(const std::string& attention, const std::vector<std::string>& sets) {
   ConfigBuilder builder("listops");
   EXPECT_TRUE(builder.AddProtocol("fair").ok());
   EXPECT_TRUE(builder.AddPreset("smoke").ok());
@@ -63,18 +63,18 @@ ExperimentConfig Config(const std::string& attention, const std::vector<std::str
 
 std::unique_ptr<Classifier> Model(const std::string& attention,
                                   const std::vector<std::string>& sets = {},
-                                  const TaskSpec& spec = Spec()) {
-  auto model = Classifier::Create(Config(attention, sets), spec);
+                                  const TaskSpec& spec = StreamSpec()) {
+  auto model = Classifier::Create(StreamConfig(attention, sets), spec);
   EXPECT_TRUE(model.ok()) << model.status();
   return *std::move(model);
 }
 
-HostBatch Texts(int tokens = kTokens, int vocabulary = kVocabulary) {
+HostBatch Texts(int tokens = kStreamTokens, int vocabulary = kStreamVocabulary) {
   HostBatch batch;
-  batch.batch = kBatch;
+  batch.batch = kStreams;
   batch.length = tokens;
   RandomStream random(1, RandomDomain::kTest, {0, 0, 0});
-  for (int i = 0; i < kBatch * tokens; ++i)
+  for (int i = 0; i < kStreams * tokens; ++i)
     batch.tokens.push_back(1 + static_cast<int32_t>(random.Below(vocabulary - 1)));
   batch.labels = batch.tokens;
   batch.lengths = {tokens, tokens};
@@ -85,8 +85,8 @@ HostBatch Texts(int tokens = kTokens, int vocabulary = kVocabulary) {
 
 // ids[:, first .. first + count) of the texts.
 at::Tensor Piece(const HostBatch& texts, int64_t first, int64_t count) {
-  at::Tensor ids = at::empty({kBatch, count}, at::kLong);
-  for (int64_t b = 0; b < kBatch; ++b) {
+  at::Tensor ids = at::empty({kStreams, count}, at::kLong);
+  for (int64_t b = 0; b < kStreams; ++b) {
     const auto row = texts.tokens.begin() + b * texts.length + first;
     std::copy(row, row + count, ids.mutable_data_ptr<int64_t>() + b * count);
   }
@@ -99,10 +99,10 @@ at::Tensor Piece(const HostBatch& texts, int64_t first, int64_t count) {
 double Difference(const Classifier& model, StreamKind kind, int64_t piece, int64_t given = 0,
                   const HostBatch& texts = Texts()) {
   const c10::NoGradGuard no_gradient;
-  const at::Tensor whole = model.Forward(texts, {}).view({kBatch, texts.length, -1});
+  const at::Tensor whole = model.Forward(texts, {}).view({kStreams, texts.length, -1});
   // A model that says the same behind all tokens could forget them.
   EXPECT_GT((whole - whole.narrow(1, 0, 1)).abs().max().item<double>(), 1e-2);
-  const auto stream = model.StartStream(kBatch, kind);
+  const auto stream = model.StartStream(kStreams, kind);
   EXPECT_TRUE(stream.ok()) << stream.status();
   const double scale = std::max(1.0, whole.abs().max().item<double>());
   double worst = 0;
@@ -127,7 +127,7 @@ TEST_P(StreamTest, SaysWhatAPassOverTheWholeTextSays) {
   for (const int64_t piece : {1, 7, 100})
     EXPECT_LE(Difference(*model, StreamKind::kState, piece), 1e-5) << piece;
   // All tokens at once, and a prompt at once that goes on token by token.
-  for (const int64_t given : {kTokens - 1, kTokens - 40})
+  for (const int64_t given : {kStreamTokens - 1, kStreamTokens - 40})
     EXPECT_LE(Difference(*model, StreamKind::kState, 1, given), 1e-5) << given;
   EXPECT_LE(Difference(*model, StreamKind::kRecompute, 50), 1e-5);
 }
@@ -136,7 +136,7 @@ TEST_P(StreamTest, SaysWhatAPassOverTheWholeTextSays) {
 std::vector<std::string> StreamingAttentions() {
   std::vector<std::string> names;
   for (const std::string& name : ConfigNames("attentions")) {
-    const ExperimentConfig config = Config(name, {});
+    const ExperimentConfig config = StreamConfig(name, {});
     const auto facts = DescribeAttention(name, config.attention().options(), SizesOf(config));
     EXPECT_TRUE(facts.ok()) << facts.status();
     if (facts->traits.supports_streaming) names.push_back(name);
@@ -203,7 +203,7 @@ INSTANTIATE_TEST_SUITE_P(Filters, StreamTest, testing::ValuesIn(FilteredModels()
 constexpr int kSide = 28, kPixels = kSide * kSide, kValues = 256;
 
 TaskSpec PictureSpec() {
-  TaskSpec spec = Spec();
+  TaskSpec spec = StreamSpec();
   spec.set_image_side_pixels(kSide);
   spec.set_zero_is_token(true);
   spec.set_vocabulary_size(kValues);
@@ -292,9 +292,10 @@ TEST(StreamRefusalTest, NamesWhatDoesNotStream) {
 TEST(StreamRefusalTest, NamesFiltersThatLookAhead) {
   const auto refusal = [](const std::string& filters, const std::string& causal) {
     ParameterStore parameters(1);
-    const auto encoder = Encoder::Create(Config("sparse", {"attention.options.variant=LRA2020",
-                                                           filters, "attention.causal=" + causal}),
-                                         Spec(), &parameters);
+    const auto encoder = Encoder::Create(
+        StreamConfig("sparse",
+                     {"attention.options.variant=LRA2020", filters, "attention.causal=" + causal}),
+        StreamSpec(), &parameters);
     EXPECT_TRUE(encoder.ok()) << encoder.status();
     return std::string(encoder->CheckStreams().message());
   };
@@ -311,15 +312,15 @@ TEST(StreamMemoryTest, StateIsConstantWhereTheMethodSaysSo) {
   const HostBatch texts = Texts();
   const auto bytes = [&](const std::string& attention, int64_t tokens) {
     const auto model = Model(attention, {"model.width=64", "model.heads=2"});
-    const auto stream = *model->StartStream(kBatch, StreamKind::kState);
+    const auto stream = *model->StartStream(kStreams, StreamKind::kState);
     stream->Extend(Piece(texts, 0, tokens));
     return stream->state_bytes();
   };
-  const int64_t floats = 2 /*layers*/ * kBatch * 2 /*heads*/ * (32 * 32 + 32);
+  const int64_t floats = 2 /*layers*/ * kStreams * 2 /*heads*/ * (32 * 32 + 32);
   // One number a head may come beside the sums.
   for (const int64_t tokens : {10, 50, 150, 199}) {
     EXPECT_GE(bytes("linear", tokens), floats * 4) << tokens;
-    EXPECT_LE(bytes("linear", tokens), floats * 4 + 2 * kBatch * 2 * 4) << tokens;
+    EXPECT_LE(bytes("linear", tokens), floats * 4 + 2 * kStreams * 2 * 4) << tokens;
   }
   // Reformer has as many buckets as the longest text has chunks, so it forgets little.
   const std::set<std::string> grows = {"transformer", "synthesizer", "sparse", "reformer"};
@@ -342,11 +343,11 @@ TEST(StreamMemoryTest, FiltersAddTheTokensThatTheyRead) {
     std::vector<std::string> sets = {"model.width=64", "model.heads=2"};
     sets.insert(sets.end(), filters.begin(), filters.end());
     const auto model = Model("linear", sets);
-    const auto stream = *model->StartStream(kBatch, StreamKind::kState);
+    const auto stream = *model->StartStream(kStreams, StreamKind::kState);
     stream->Extend(Piece(Texts(), 0, tokens));
     return stream->state_bytes();
   };
-  constexpr int64_t kAdded = 4 * kBatch * kWidth * (6 + kLayers * 2);
+  constexpr int64_t kAdded = 4 * kStreams * kWidth * (6 + kLayers * 2);
   for (const int64_t tokens : {0, 1, 150})
     EXPECT_EQ(bytes(WithFilters({}), tokens), bytes({}, tokens) + kAdded) << tokens;
 }
@@ -357,7 +358,7 @@ TEST(StreamPrecisionTest, Bfloat16RoundsProductsAndNotTheState) {
   // Some roundings of 2^-9 in each of two layers, which need not fall alike.
   constexpr double kRoundings = 0.1;
   const auto state_bytes = [](const Classifier& model) {
-    const auto stream = *model.StartStream(kBatch, StreamKind::kState);
+    const auto stream = *model.StartStream(kStreams, StreamKind::kState);
     stream->Extend(Piece(Texts(), 0, 100));
     return stream->state_bytes();
   };
@@ -378,7 +379,7 @@ TEST(StreamRefusalTest, ModelsOfLabels) {
   ConfigBuilder builder("listops");
   ASSERT_TRUE(builder.AddProtocol("fair").ok() && builder.AddPreset("smoke").ok() &&
               builder.AddAttention("linear").ok());
-  TaskSpec spec = Spec();
+  TaskSpec spec = StreamSpec();
   spec.clear_guesses_tokens();
   const auto model = Classifier::Create(builder.Build()->config, spec);
   ASSERT_TRUE(model.ok()) << model.status();

@@ -20,16 +20,16 @@ namespace lra {
 namespace {
 
 using O = FactorizedOptions;
-constexpr int64_t kTokens = 23, kHeads = 3, kWidth = 4;
+constexpr int64_t kRowTokens = 23, kHeads = 3, kWidth = 4;
 
-struct Made {
+struct RowsMade {
   std::unique_ptr<ParameterStore> store = std::make_unique<ParameterStore>(3);
   std::unique_ptr<Attention> attention;
 };
 
-Made Make(const std::string& name, const google::protobuf::Any& options,
-          const std::vector<double>& distance_slopes = {}) {
-  Made made;
+RowsMade MakeRows(const std::string& name, const google::protobuf::Any& options,
+                  const std::vector<double>& distance_slopes = {}) {
+  RowsMade made;
   AttentionContext context;
   context.heads = kHeads;
   context.head_width = kWidth;
@@ -43,31 +43,31 @@ Made Make(const std::string& name, const google::protobuf::Any& options,
 }
 
 // With these options over the config file's.
-Made Make(const std::string& name, const std::vector<std::string>& sets = {}) {
-  return Make(name, LoadAttentionOptions(name, sets).value());
+RowsMade MakeRows(const std::string& name, const std::vector<std::string>& sets = {}) {
+  return MakeRows(name, LoadAttentionOptions(name, sets).value());
 }
 
-Made MakePoint(const O& options) {
+RowsMade MakePoint(const O& options) {
   google::protobuf::Any packed = LoadAttentionOptions("factorized").value();
   O all;
   packed.UnpackTo(&all);
   all.MergeFrom(options);
   packed.PackFrom(all);
-  return Make("factorized", packed);
+  return MakeRows("factorized", packed);
 }
 
 AttentionInput RandomInput(bool is_masked, bool is_causal) {
   at::manual_seed(7);
   AttentionInput input;
-  input.q = at::randn({1, kHeads, kTokens, kWidth}, at::kDouble);
-  input.k = at::randn({1, kHeads, kTokens, kWidth}, at::kDouble);
-  input.v = at::randn({1, kHeads, kTokens, kWidth}, at::kDouble);
-  input.x = at::randn({1, kTokens, kHeads * kWidth}, at::kDouble);
+  input.q = at::randn({1, kHeads, kRowTokens, kWidth}, at::kDouble);
+  input.k = at::randn({1, kHeads, kRowTokens, kWidth}, at::kDouble);
+  input.v = at::randn({1, kHeads, kRowTokens, kWidth}, at::kDouble);
+  input.x = at::randn({1, kRowTokens, kHeads * kWidth}, at::kDouble);
   input.causal = is_causal;
   if (!is_masked) return input;
-  input.keep = at::ones({1, kTokens}, at::kBool);
+  input.keep = at::ones({1, kRowTokens}, at::kBool);
   input.keep[0][5] = false;
-  input.keep[0][kTokens - 1] = false;
+  input.keep[0][kRowTokens - 1] = false;
   return input;
 }
 
@@ -84,7 +84,7 @@ void ExpectTheWeightsOf(const Attention& attention, const AttentionInput& input)
   ASSERT_TRUE(rows.ok()) << rows.status();
   at::Tensor dense = (*ImpliedWeights(attention, input))[0];
   const at::Tensor expected = Shares(dense);
-  for (const auto& [first, count] : {std::pair<int64_t, int64_t>{0, 9}, {9, kTokens - 9}}) {
+  for (const auto& [first, count] : {std::pair<int64_t, int64_t>{0, 9}, {9, kRowTokens - 9}}) {
     EXPECT_TRUE(at::allclose(Shares(rows->Rows(first, count)), expected.narrow(1, first, count),
                              1e-9, 1e-11))
         << first;
@@ -111,7 +111,7 @@ void ExpectTheWeightsOf(const Attention& attention) {
 
 TEST(WeightRowsTest, AreThoseOfEveryMethodWithWeights) {
   for (const std::string& name : AttentionRegistry::Get().Names()) {
-    const Made made = Make(name);
+    const RowsMade made = MakeRows(name);
     if (made.attention->traits().has_weights) ExpectTheWeightsOf(*made.attention);
   }
 }
@@ -151,7 +151,7 @@ TEST(WeightRowsTest, AreThoseOfPointsOfTheFamily) {
 // model.positions=ALIBI, of softmax and of the linear family.
 TEST(WeightRowsTest, ObeyTheSlopesOfDistances) {
   for (const char* name : {"transformer", "linear", "cottention"}) {
-    const Made made = Make(name, LoadAttentionOptions(name).value(), {0.7, 0.2, 0.05});
+    const RowsMade made = MakeRows(name, LoadAttentionOptions(name).value(), {0.7, 0.2, 0.05});
     EXPECT_TRUE(WeightRows::IsByRows(*made.attention, RandomInput(false, false))) << name;
     ExpectTheWeightsOf(*made.attention);
   }
@@ -159,22 +159,22 @@ TEST(WeightRowsTest, ObeyTheSlopesOfDistances) {
 
 // A power of its own position scales each value, where the causal form does not scale rows.
 TEST(WeightRowsTest, ScaleValuesWhereTheMethodDoes) {
-  ExpectTheWeightsOf(*Make("cottention", {"causal_scaling=VALUE"}).attention);
+  ExpectTheWeightsOf(*MakeRows("cottention", {"causal_scaling=VALUE"}).attention);
 }
 
 // What is done in time linear in N must not fall back unseen.
 TEST(WeightRowsTest, LinearAttentionsHaveFeaturesAndLowRank) {
   const AttentionInput input = RandomInput(false, false);
   for (const char* name : {"linear", "relu", "cosformer", "performer", "cottention", "rfa"}) {
-    const Made made = Make(name);
+    const RowsMade made = MakeRows(name);
     EXPECT_TRUE(WeightRows::Create(*made.attention, input)->has_low_rank()) << name;
   }
   const O decay = Point(O::RELU, O::DECAY, O::KEY_COUNT);
-  const Made decaying = MakePoint(decay);
+  const RowsMade decaying = MakePoint(decay);
   EXPECT_TRUE(WeightRows::IsByRows(*decaying.attention, input));
   EXPECT_FALSE(WeightRows::Create(*decaying.attention, input)->has_low_rank());
-  EXPECT_TRUE(WeightRows::IsByRows(*Make("transformer").attention, input));
-  EXPECT_FALSE(WeightRows::IsByRows(*Make("sinkhorn").attention, input));
+  EXPECT_TRUE(WeightRows::IsByRows(*MakeRows("transformer").attention, input));
+  EXPECT_FALSE(WeightRows::IsByRows(*MakeRows("sinkhorn").attention, input));
 }
 
 }  // namespace

@@ -15,12 +15,12 @@
 namespace lra {
 namespace {
 
-constexpr int64_t kWidth = 5, kClasses = 3;
+constexpr int64_t kClassifiedWidth = 5, kClasses = 3;
 
 ModelConfig Config(ModelConfig::Head head, ModelConfig::PairHead pair_head,
                    ModelConfig::HeadActivation activation) {
   ModelConfig config;
-  config.set_width(kWidth);
+  config.set_width(kClassifiedWidth);
   config.set_head_width(7);
   config.set_head(head);
   config.set_pair_head(pair_head);
@@ -63,7 +63,7 @@ class HeadTest : public testing::Test {
     EXPECT_TRUE(at::allclose(logits, x, 1e-5, 1e-5)) << logits << x;
   }
 
-  const at::Tensor a_ = at::randn({4, kWidth}), b_ = at::randn({4, kWidth});
+  const at::Tensor a_ = at::randn({4, kClassifiedWidth}), b_ = at::randn({4, kClassifiedWidth});
   const at::Tensor both_ = at::cat({a_, b_}, 1), four_ = at::cat({a_, b_, a_*b_, a_ - b_}, 1);
 };
 
@@ -95,7 +95,7 @@ TEST_F(HeadTest, TheSecondHiddenLayerHasHalfTheWidth) {
   ParameterStore store(2);
   const Head head(Config(ModelConfig::TWO_LAYERS, ModelConfig::CONCATENATION, ModelConfig::RELU),
                   true, kClasses, &store);
-  EXPECT_EQ(Find(store, "head.hidden.weight").sizes(), at::IntArrayRef({7, 2 * kWidth}));
+  EXPECT_EQ(Find(store, "head.hidden.weight").sizes(), at::IntArrayRef({7, 2 * kClassifiedWidth}));
   EXPECT_EQ(Find(store, "head.hidden2.weight").sizes(), at::IntArrayRef({3, 7}));
 }
 

@@ -16,11 +16,12 @@
 #include <string>
 
 #include "models/base/kernel_path.h"
+#include "models/base/near_test_util.h"
 
 namespace lra {
 namespace {
 
-struct Shape {
+struct BlockShape {
   const char* name;
   int64_t batch, heads, tokens, width, value_width, block;
   bool causal = false;
@@ -28,12 +29,12 @@ struct Shape {
 };
 
 // Returns random [B, H, N, width], laid out [B, N, H, width] as projections are.
-at::Tensor Random(const Shape& s, int64_t width) {
+at::Tensor Random(const BlockShape& s, int64_t width) {
   return at::randn({s.batch, s.tokens, s.heads, width}, at::kDouble).transpose(1, 2);
 }
 
-struct Inputs {
-  Inputs(const Shape& shape, size_t sets) : s(shape) {
+struct BlockInputs {
+  BlockInputs(const BlockShape& shape, size_t sets) : s(shape) {
     at::manual_seed(7);
     q = Random(s, s.width);
     upstream = Random(s, s.value_width);
@@ -45,14 +46,15 @@ struct Inputs {
       }
     }
   }
-  const Shape s;
+  const BlockShape s;
   at::Tensor q, upstream;
   std::vector<BlockKeys> keys;
 };
 
 // Returns the output, dq, and then dk and dv of each set of keys.
 template <class Function>
-std::vector<at::Tensor> Outcome(const Inputs& in, at::ScalarType type, Function function) {
+std::vector<at::Tensor> BlockOutcome(const BlockInputs& in, at::ScalarType type,
+                                     Function function) {
   const auto leaf = [type](const at::Tensor& t) {
     return t.detach().to(type).set_requires_grad(true);
   };
@@ -70,7 +72,8 @@ std::vector<at::Tensor> Outcome(const Inputs& in, at::ScalarType type, Function 
 }
 
 // Computes each query by itself, from the definition.
-at::Tensor Definition(const Shape& s, const at::Tensor& q, const std::vector<BlockKeys>& keys) {
+at::Tensor BlockDefinition(const BlockShape& s, const at::Tensor& q,
+                           const std::vector<BlockKeys>& keys) {
   std::vector<at::Tensor> rows;
   for (int64_t i = 0; i < s.tokens; ++i) {
     const int64_t first = i / s.block * s.block, end = std::min(first + s.block, s.tokens);
@@ -92,28 +95,17 @@ at::Tensor Definition(const Shape& s, const at::Tensor& q, const std::vector<Blo
   return at::stack(rows, 2);
 }
 
-void ExpectNear(const std::vector<at::Tensor>& actual, const std::vector<at::Tensor>& expected,
-                double tolerance) {
-  ASSERT_EQ(actual.size(), expected.size());
-  for (size_t i = 0; i < actual.size(); ++i) {
-    ASSERT_EQ(actual[i].sizes(), expected[i].sizes()) << i;
-    const double scale = std::max(1.0, expected[i].abs().max().item<double>());
-    EXPECT_LE((actual[i].to(at::kDouble) - expected[i]).abs().max().item<double>(),
-              tolerance * scale)
-        << i;
-  }
-}
-
-class BlockAttentionTest : public testing::TestWithParam<Shape> {};
+class BlockAttentionTest : public testing::TestWithParam<BlockShape> {};
 
 TEST_P(BlockAttentionTest, EqualsTheDefinitionWithItsGradients) {
-  const Shape s = GetParam();
+  const BlockShape s = GetParam();
   for (const size_t sets : {1, 2}) {
-    const Inputs in(s, sets);
-    const auto expected = Outcome(
-        in, at::kDouble, [&](const auto& q, const auto& keys) { return Definition(s, q, keys); });
+    const BlockInputs in(s, sets);
+    const auto expected = BlockOutcome(in, at::kDouble, [&](const auto& q, const auto& keys) {
+      return BlockDefinition(s, q, keys);
+    });
     const auto run = [&](at::ScalarType type) {
-      return Outcome(in, type, [&](const auto& q, const auto& keys) {
+      return BlockOutcome(in, type, [&](const auto& q, const auto& keys) {
         return BlockAttention(q, keys, s.block, s.causal);
       });
     };
@@ -127,28 +119,28 @@ TEST_P(BlockAttentionTest, EqualsTheDefinitionWithItsGradients) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, BlockAttentionTest,
-                         testing::Values(Shape{"whole", 2, 3, 48, 16, 16, 16},
-                                         Shape{"ragged", 2, 2, 45, 5, 7, 16},
-                                         Shape{"single", 1, 2, 7, 4, 4, 1},
-                                         Shape{"larger", 1, 2, 9, 4, 4, 64},
-                                         Shape{"causal", 2, 2, 45, 8, 8, 10, true},
-                                         Shape{"masked", 3, 2, 45, 8, 8, 10, false, true},
-                                         Shape{"both", 3, 2, 40, 8, 8, 10, true, true},
-                                         Shape{"aligned", 1, 2, 160, 16, 32, 80, true},
-                                         Shape{"tiles", 2, 2, 200, 16, 16, 90, true, true},
-                                         Shape{"wide", 1, 2, 150, 80, 96, 72, false, true}),
+                         testing::Values(BlockShape{"whole", 2, 3, 48, 16, 16, 16},
+                                         BlockShape{"ragged", 2, 2, 45, 5, 7, 16},
+                                         BlockShape{"single", 1, 2, 7, 4, 4, 1},
+                                         BlockShape{"larger", 1, 2, 9, 4, 4, 64},
+                                         BlockShape{"causal", 2, 2, 45, 8, 8, 10, true},
+                                         BlockShape{"masked", 3, 2, 45, 8, 8, 10, false, true},
+                                         BlockShape{"both", 3, 2, 40, 8, 8, 10, true, true},
+                                         BlockShape{"aligned", 1, 2, 160, 16, 32, 80, true},
+                                         BlockShape{"tiles", 2, 2, 200, 16, 16, 90, true, true},
+                                         BlockShape{"wide", 1, 2, 150, 80, 96, 72, false, true}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 TEST(BlockAttentionTest, NanInMaskedKeysHasNoEffect) {
-  const Inputs clean({"", 2, 2, 40, 8, 8, 10, true, true}, 2);
-  Inputs dirty = clean;
+  const BlockInputs clean({"", 2, 2, 40, 8, 8, 10, true, true}, 2);
+  BlockInputs dirty = clean;
   for (BlockKeys& set : dirty.keys) {
     const at::Tensor masked = set.keep.logical_not().view({2, 1, 40, 1});
     set.k = set.k.masked_fill(masked, std::numeric_limits<double>::quiet_NaN());
     set.v = set.v.masked_fill(masked, std::numeric_limits<double>::quiet_NaN());
   }
-  const auto run = [](const Inputs& in) {
-    return Outcome(in, at::kFloat, [](const auto& q, const auto& keys) {
+  const auto run = [](const BlockInputs& in) {
+    return BlockOutcome(in, at::kFloat, [](const auto& q, const auto& keys) {
       return BlockAttention(q, keys, 10, true);
     });
   };
@@ -157,10 +149,10 @@ TEST(BlockAttentionTest, NanInMaskedKeysHasNoEffect) {
 }
 
 TEST(BlockAttentionTest, ThreadsChangeNothing) {
-  const Inputs in({"", 2, 3, 100, 8, 8, 16}, 2);
+  const BlockInputs in({"", 2, 3, 100, 8, 8, 16}, 2);
   const auto run = [&](int threads) {
     at::set_num_threads(threads);
-    return Outcome(in, at::kFloat, [](const auto& q, const auto& keys) {
+    return BlockOutcome(in, at::kFloat, [](const auto& q, const auto& keys) {
       return BlockAttention(q, keys, 16, false);
     });
   };

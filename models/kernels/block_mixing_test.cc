@@ -10,16 +10,17 @@
 #include <algorithm>
 
 #include "models/base/kernel_path.h"
+#include "models/base/near_test_util.h"
 
 namespace lra {
 namespace {
 
-struct Shape {
+struct MixingShape {
   const char* name;
   int64_t batch, heads, blocks, block, width;
 };
 
-struct Outcome {
+struct MixingOutcome {
   at::Tensor own, mixed, weights, x;  // the last two are gradients
 };
 
@@ -27,7 +28,7 @@ struct Outcome {
 enum class Used { kMixed, kBoth, kOwn };
 
 template <class Function>
-Outcome Mix(const Shape& s, at::ScalarType type, Used used, Function function) {
+MixingOutcome Mix(const MixingShape& s, at::ScalarType type, Used used, Function function) {
   at::manual_seed(3);
   const auto leaf = [&](const at::Tensor& t) { return t.to(type).set_requires_grad(true); };
   const at::Tensor weights = leaf(at::randn({s.batch, s.heads, s.blocks, s.blocks}, at::kDouble));
@@ -45,15 +46,10 @@ Outcome Mix(const Shape& s, at::ScalarType type, Used used, Function function) {
   return {y.own.detach(), y.mixed.detach(), weights.grad(), x.grad()};
 }
 
-void ExpectNear(const at::Tensor& actual, const at::Tensor& expected, double tolerance) {
-  const double scale = std::max(1.0, expected.abs().max().item<double>());
-  EXPECT_LE((actual.to(at::kDouble) - expected).abs().max().item<double>(), tolerance * scale);
-}
-
-class BlockMixingTest : public testing::TestWithParam<Shape> {};
+class BlockMixingTest : public testing::TestWithParam<MixingShape> {};
 
 TEST_P(BlockMixingTest, EqualsTheDefinitionWithItsGradients) {
-  const Shape s = GetParam();
+  const MixingShape s = GetParam();
   const auto definition = [&](const at::Tensor& weights, const at::Tensor& x) {
     return MixedBlocks{
         x, at::einsum("bhnm,bhmsd->bhnsd", {weights, x.unflatten(2, {s.blocks, s.block})})
@@ -63,8 +59,8 @@ TEST_P(BlockMixingTest, EqualsTheDefinitionWithItsGradients) {
     return MixBlocks(weights, x, s.block);
   };
   for (const Used used : {Used::kMixed, Used::kBoth, Used::kOwn}) {
-    const Outcome expected = Mix(s, at::kDouble, used, definition);
-    const auto compare = [&](const Outcome& actual, double tolerance) {
+    const MixingOutcome expected = Mix(s, at::kDouble, used, definition);
+    const auto compare = [&](const MixingOutcome& actual, double tolerance) {
       EXPECT_TRUE(at::equal(actual.own, expected.own.to(actual.own.scalar_type())));
       ExpectNear(actual.mixed, expected.mixed, tolerance);
       ExpectNear(actual.x, expected.x, tolerance);
@@ -81,10 +77,10 @@ TEST_P(BlockMixingTest, EqualsTheDefinitionWithItsGradients) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, BlockMixingTest,
-                         testing::Values(Shape{"even", 2, 3, 16, 8, 64},
-                                         Shape{"ragged", 2, 2, 5, 7, 12},
-                                         Shape{"single", 1, 2, 1, 3, 4},
-                                         Shape{"wide", 1, 1, 21, 3, 300}),
+                         testing::Values(MixingShape{"even", 2, 3, 16, 8, 64},
+                                         MixingShape{"ragged", 2, 2, 5, 7, 12},
+                                         MixingShape{"single", 1, 2, 1, 3, 4},
+                                         MixingShape{"wide", 1, 1, 21, 3, 300}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 TEST(BlockMixingTest, ThreadsChangeNothing) {
@@ -94,7 +90,7 @@ TEST(BlockMixingTest, ThreadsChangeNothing) {
                [](const auto& weights, const auto& x) { return MixBlocks(weights, x, 5); });
   };
   const int before = at::get_num_threads();
-  const Outcome one = run(1), three = run(3);
+  const MixingOutcome one = run(1), three = run(3);
   at::set_num_threads(before);
   EXPECT_TRUE(at::equal(one.mixed, three.mixed));
   EXPECT_TRUE(at::equal(one.weights, three.weights));

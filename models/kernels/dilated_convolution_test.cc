@@ -18,12 +18,12 @@
 namespace lra {
 namespace {
 
-struct Case {
+struct DilatedCase {
   int64_t tokens, in, out, taps, dilation;
   std::vector<int64_t> lengths;  // of the examples; -1 = no lengths are given
 };
 
-void PrintTo(const Case& c, std::ostream* os) {
+void PrintTo(const DilatedCase& c, std::ostream* os) {
   *os << absl::StrCat("N = ", c.tokens, ", E = ", c.in, ", F = ", c.out, ", W = ", c.taps,
                       ", d = ", c.dilation);
 }
@@ -32,7 +32,7 @@ struct Tensors {
   at::Tensor x, weight, bias, upstream;
 };
 
-Tensors Draw(const Case& c) {
+Tensors Draw(const DilatedCase& c) {
   at::manual_seed(3);
   const int64_t batch = static_cast<int64_t>(c.lengths.size());
   return {at::randn({batch, c.tokens, c.in}, at::kDouble),
@@ -40,7 +40,7 @@ Tensors Draw(const Case& c) {
           at::randn({batch, c.tokens, c.out}, at::kDouble)};
 }
 
-at::Tensor LengthsOf(const Case& c) {
+at::Tensor LengthsOf(const DilatedCase& c) {
   return c.lengths[0] < 0 ? at::Tensor() : at::tensor(c.lengths, at::kLong);
 }
 
@@ -49,7 +49,7 @@ struct Sums {
   at::Tensor y, dx, dweight, dbias;
 };
 
-Sums SumByHand(const Case& c, const Tensors& t, const DilatedTaps& taps) {
+Sums SumByHand(const DilatedCase& c, const Tensors& t, const DilatedTaps& taps) {
   Sums sums = {at::zeros_like(t.upstream), at::zeros_like(t.x), at::zeros_like(t.weight),
                at::zeros_like(t.bias)};
   const auto x = t.x.accessor<double, 3>(), upstream = t.upstream.accessor<double, 3>();
@@ -83,7 +83,7 @@ Sums SumByHand(const Case& c, const Tensors& t, const DilatedTaps& taps) {
 using Form = at::Tensor (*)(const at::Tensor&, const LinearMap&, const at::Tensor&,
                             const DilatedTaps&);
 
-Sums Differentiate(Form form, const Case& c, const Tensors& t, const DilatedTaps& taps,
+Sums Differentiate(Form form, const DilatedCase& c, const Tensors& t, const DilatedTaps& taps,
                    at::ScalarType type) {
   const auto leaf = [&](const at::Tensor& value) {
     return value.to(type).clone().requires_grad_();
@@ -116,10 +116,10 @@ at::Tensor ByConvolution(const at::Tensor& x, const LinearMap& map, const at::Te
                                         taps);
 }
 
-class DilatedConvolutionTest : public testing::TestWithParam<Case> {
+class DilatedConvolutionTest : public testing::TestWithParam<DilatedCase> {
  protected:
   static std::vector<DilatedTaps> AllTaps() {
-    const Case& c = GetParam();
+    const DilatedCase& c = GetParam();
     return {{c.taps, c.taps / 2, c.dilation, true},
             {c.taps, c.taps / 2, c.dilation, false},
             {c.taps, c.taps - 1, c.dilation, false}};
@@ -143,15 +143,17 @@ TEST_P(DilatedConvolutionTest, IsItsSum) {
 }
 
 // Dilations below, at and beyond the length; examples of one token and of none; several tiles.
-INSTANTIATE_TEST_SUITE_P(
-    Shapes, DilatedConvolutionTest,
-    testing::Values(Case{9, 3, 4, 3, 2, {-1, -1}}, Case{8, 5, 5, 3, 4, {8, 4, 1, 0}},
-                    Case{7, 4, 3, 5, 16, {7, 5, 3}}, Case{5, 6, 2, 1, 3, {5, 2}},
-                    Case{5, 3, 2, 3, 1, {5, 2, 0}}, Case{531, 16, 16, 3, 256, {531, 300, 257}}));
+INSTANTIATE_TEST_SUITE_P(Shapes, DilatedConvolutionTest,
+                         testing::Values(DilatedCase{9, 3, 4, 3, 2, {-1, -1}},
+                                         DilatedCase{8, 5, 5, 3, 4, {8, 4, 1, 0}},
+                                         DilatedCase{7, 4, 3, 5, 16, {7, 5, 3}},
+                                         DilatedCase{5, 6, 2, 1, 3, {5, 2}},
+                                         DilatedCase{5, 3, 2, 3, 1, {5, 2, 0}},
+                                         DilatedCase{531, 16, 16, 3, 256, {531, 300, 257}}));
 
 // Under autocast on the CPU the products are of bfloat16, and the result is float32 again.
 TEST(DilatedConvolutionAutocastTest, ProductsAreLowered) {
-  const Case c = {9, 8, 8, 3, 2, {-1, -1}};
+  const DilatedCase c = {9, 8, 8, 3, 2, {-1, -1}};
   const Tensors t = Draw(c);
   const DilatedTaps taps = {3, 1, 2, true};
   const Sums expected = SumByHand(c, t, taps);
@@ -177,7 +179,7 @@ TEST(DilatedConvolutionEmptyTest, NoExamplesGiveNone) {
 
 // What stands behind an example, and how much of it, does not change a bit of its own rows.
 TEST(DilatedConvolutionBitsTest, NeitherPaddingNorTheBatchCounts) {
-  const Case c = {700, 16, 16, 3, 64, {400, 700}};
+  const DilatedCase c = {700, 16, 16, 3, 64, {400, 700}};
   const Tensors t = Draw(c);
   const DilatedTaps taps = {3, 1, 64, true};
   const LinearMap map = {t.weight.to(at::kFloat), t.bias.to(at::kFloat)};

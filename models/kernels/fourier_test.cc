@@ -15,19 +15,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "models/base/kernel_path.h"
+#include "models/base/near_test_util.h"
 
 namespace lra {
 namespace {
-
-at::Tensor Numbers(at::IntArrayRef shape, double phase) {
-  int64_t count = 1;
-  for (const int64_t size : shape) count *= size;
-  return at::sin(phase + 1.7 * at::arange(count, at::kDouble)).view(shape);
-}
-
-double Worst(const at::Tensor& a, const at::Tensor& b) {
-  return (a - b).abs().max().item<double>();
-}
 
 // cos and sin of 2 pi n m / size.
 at::Tensor Angles(int64_t size) {
@@ -38,7 +29,7 @@ at::Tensor Angles(int64_t size) {
 TEST(FourierMixingTest, EqualsTheDiscreteTransformByItsDefinition) {
   for (const auto& [tokens, channels] :
        {std::pair<int64_t, int64_t>{5, 4}, {6, 3}, {1, 1}, {2, 7}}) {
-    const at::Tensor x = Numbers({2, tokens, channels}, 0.3);
+    const at::Tensor x = Sines({2, tokens, channels}, 0.3);
     const at::Tensor n = Angles(tokens), c = Angles(channels);
     // The expected value is Re((cos - i sin) x (cos - i sin)).
     const at::Tensor expected =
@@ -50,13 +41,13 @@ TEST(FourierMixingTest, EqualsTheDiscreteTransformByItsDefinition) {
 }
 
 TEST(FourierMixingTest, TwiceGivesTheInputAndItsReversal) {
-  const at::Tensor x = Numbers({1, 5, 6}, 0.1);
+  const at::Tensor x = Sines({1, 5, 6}, 0.1);
   const at::Tensor reversed = x.flip({1, 2}).roll({1, 1}, {1, 2});
   EXPECT_LT(Worst(FourierMixing(FourierMixing(x, true), true), (x + reversed) / 2), 1e-13);
 }
 
 TEST(FourierMixingTest, IsItsOwnBackward) {
-  const at::Tensor x = Numbers({2, 5, 4}, 0.2).set_requires_grad(true), g = Numbers({2, 5, 4}, 1.0);
+  const at::Tensor x = Sines({2, 5, 4}, 0.2).set_requires_grad(true), g = Sines({2, 5, 4}, 1.0);
   FourierMixing(x, true).backward(g);
   EXPECT_LT(Worst(x.grad(), FourierMixing(g, true)), 1e-14);
 }
@@ -67,8 +58,8 @@ TEST(FourierMixingTest, TilesGiveTheSameTransform) {
     for (const int64_t channels : {32, 64, 80, 96}) {
       const bool is_tiled = tokens != 30 && channels != 80;
       EXPECT_EQ(internal::HasTiledFourierMixing(tokens, channels), is_tiled);
-      const at::Tensor x = Numbers({3, tokens, channels}, 0.7).requires_grad_(true);
-      const at::Tensor upstream = Numbers({3, tokens, channels}, 0.1);
+      const at::Tensor x = Sines({3, tokens, channels}, 0.7).requires_grad_(true);
+      const at::Tensor upstream = Sines({3, tokens, channels}, 0.1);
       const at::Tensor expected = FourierMixing(x, true);
       expected.backward(upstream);
       for (const KernelPath path : AvailableKernelPaths()) {
@@ -85,7 +76,7 @@ TEST(FourierMixingTest, TilesGiveTheSameTransform) {
 }
 
 TEST(FourierMixingTest, ThreadsChangeNothing) {
-  const at::Tensor x = Numbers({2, 128, 96}, 0.7).to(at::kFloat);
+  const at::Tensor x = Sines({2, 128, 96}, 0.7).to(at::kFloat);
   const int before = at::get_num_threads();
   at::set_num_threads(1);
   const at::Tensor one = FourierMixing(x, false);

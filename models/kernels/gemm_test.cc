@@ -16,13 +16,14 @@
 namespace lra {
 namespace {
 
-struct Shape {
+struct GemmShape {
   int64_t m, n, k;
 };
 
 // Below and above a block of registers, a panel and a slice; odd sums; columns that fill no vector.
-constexpr Shape kShapes[] = {{1, 1, 1},    {7, 16, 3},   {8, 48, 32},  {9, 33, 31},   {64, 64, 64},
-                             {5, 80, 513}, {33, 130, 7}, {3, 600, 40}, {66, 50, 1025}};
+constexpr GemmShape kShapes[] = {{1, 1, 1},    {7, 16, 3},   {8, 48, 32},
+                                 {9, 33, 31},  {64, 64, 64}, {5, 80, 513},
+                                 {33, 130, 7}, {3, 600, 40}, {66, 50, 1025}};
 
 // A matrix [rows, columns] whose rows lie 5 numbers further apart than they must, read as its
 // transpose or not.
@@ -37,7 +38,7 @@ struct Factor {
 
 // The largest difference to the product of float64, relative to the sum of magnitudes; -1 where a
 // number beside the result changed.
-double GemmError(const Shape& s, bool a_transposed, bool b_transposed, float beta,
+double GemmError(const GemmShape& s, bool a_transposed, bool b_transposed, float beta,
                  ProductType type) {
   const Factor a(s.m, s.k, a_transposed), b(s.k, s.n, b_transposed);
   const at::Tensor out = at::full({s.m, s.n + 3}, 0.5f);
@@ -53,7 +54,7 @@ double GemmError(const Shape& s, bool a_transposed, bool b_transposed, float bet
 }
 
 void ExpectProducts(ProductType type) {
-  for (const Shape& s : kShapes) {
+  for (const GemmShape& s : kShapes) {
     for (const auto& [a_transposed, b_transposed, beta] : {std::tuple{false, false, 0.0f},
                                                            {true, false, 1.0f},
                                                            {false, true, 1.0f},
@@ -80,7 +81,7 @@ TEST(GemmTest, APackedFactorGivesTheSameBits) {
   for (const KernelPath path : AvailableKernelPaths()) {
     SCOPED_TRACE(KernelPathName(path));
     const ScopedKernelPath use(path);
-    for (const Shape& s : kShapes) {
+    for (const GemmShape& s : kShapes) {
       for (const bool is_transposed : {false, true}) {
         const Factor a(s.m, s.k, false), b(s.k, s.n, is_transposed);
         const at::Tensor packed = at::full({PackedSize(s.n, s.k)}, NAN);

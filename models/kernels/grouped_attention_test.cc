@@ -21,6 +21,7 @@
 
 #include "models/base/allocation_meter.h"
 #include "models/base/kernel_path.h"
+#include "models/base/near_test_util.h"
 #include "models/kernels/pattern_oracle.h"
 
 namespace lra {
@@ -31,12 +32,12 @@ at::Tensor Long(std::vector<int64_t> values, at::IntArrayRef shape) {
 }
 
 // 3 examples, 2 heads, 11 tokens. Example 1 has 6 tokens, example 2 has none.
-struct Case {
+struct GroupedCase {
   at::Tensor q, k, v, keep, upstream;
   DropoutKey dropout;
   std::vector<AttentionGroups> parts{2};
 
-  Case() {
+  GroupedCase() {
     at::manual_seed(1);
     const auto options = at::TensorOptions(at::kDouble);
     for (at::Tensor* t : {&q, &k, &v, &upstream}) *t = at::randn({3, 2, 11, 5}, options);
@@ -94,7 +95,8 @@ struct Case {
   }
 };
 
-std::vector<at::Tensor> Outcome(const Case& c, bool dense, at::ScalarType type = at::kDouble) {
+std::vector<at::Tensor> GroupedOutcome(const GroupedCase& c, bool dense,
+                                       at::ScalarType type = at::kDouble) {
   const auto leaf = [type](const at::Tensor& t) {
     return t.to(type, false, true).set_requires_grad(true);
   };
@@ -112,20 +114,14 @@ std::vector<at::Tensor> Outcome(const Case& c, bool dense, at::ScalarType type =
   return {output.detach(), q.grad(), k.grad(), v.grad()};
 }
 
-void ExpectNear(const std::vector<at::Tensor>& actual, const std::vector<at::Tensor>& expected,
-                double tolerance) {
-  for (size_t i = 0; i < actual.size(); ++i)
-    EXPECT_LE((actual[i].to(at::kDouble) - expected[i]).abs().max().item<double>(), tolerance) << i;
-}
-
 // In float64, and in float32 on every path.
-void ExpectEqualsDense(const Case& c) {
-  const std::vector<at::Tensor> dense = Outcome(c, true);
-  ExpectNear(Outcome(c, false), dense, 1e-13);
+void ExpectEqualsDense(const GroupedCase& c) {
+  const std::vector<at::Tensor> dense = GroupedOutcome(c, true);
+  ExpectNear(GroupedOutcome(c, false), dense, 1e-13);
   for (const KernelPath path : AvailableKernelPaths()) {
     const ScopedKernelPath use(path);
     SCOPED_TRACE(KernelPathName(path));
-    const std::vector<at::Tensor> single = Outcome(c, false, at::kFloat);
+    const std::vector<at::Tensor> single = GroupedOutcome(c, false, at::kFloat);
     ExpectNear(single, dense, 2e-5);
     for (const at::Tensor& t : single) {
       if (!c.keep.defined()) continue;
@@ -135,7 +131,7 @@ void ExpectEqualsDense(const Case& c) {
 }
 
 TEST(GroupedAttentionTest, EqualsTheDenseFormWithItsGradients) {
-  Case c;
+  GroupedCase c;
   ExpectEqualsDense(c);
   c.dropout = {0.4, 1, 2, 3, Long({5, 6, 7}, {3})};
   ExpectEqualsDense(c);
@@ -145,7 +141,7 @@ TEST(GroupedAttentionTest, EqualsTheDenseFormWithItsGradients) {
 
 // More queries than lanes and more keys than a chunk of the tiled form has; pairs, self pairs and a
 // second part whose queries are in no order.
-struct LargeCase : Case {
+struct LargeCase : GroupedCase {
   LargeCase() {
     const auto options = at::TensorOptions(at::kDouble);
     for (at::Tensor* t : {&q, &k, &v, &upstream}) *t = at::randn({3, 2, 300, 20}, options);
@@ -191,11 +187,11 @@ TEST(GroupedAttentionTest, ChunksOfKeysAndTilesOfQueriesChangeNothing) {
   (output * c.upstream).sum().backward();
   const std::vector<at::Tensor> dense = {output.detach(), inputs[0].grad(), inputs[1].grad(),
                                          inputs[2].grad()};
-  ExpectNear(Outcome(c, false), dense, 1e-12);
+  ExpectNear(GroupedOutcome(c, false), dense, 1e-12);
   for (const KernelPath path : AvailableKernelPaths()) {
     const ScopedKernelPath use(path);
     SCOPED_TRACE(KernelPathName(path));
-    ExpectNear(Outcome(c, false, at::kFloat), dense, 2e-5);
+    ExpectNear(GroupedOutcome(c, false, at::kFloat), dense, 2e-5);
   }
 }
 
@@ -204,15 +200,15 @@ TEST(GroupedAttentionTest, ThreadsChangeNothing) {
   c.dropout = {0.4, 1, 2, 3, Long({5, 6, 7}, {3})};
   const int before = at::get_num_threads();
   at::set_num_threads(1);
-  const std::vector<at::Tensor> one = Outcome(c, false, at::kFloat);
+  const std::vector<at::Tensor> one = GroupedOutcome(c, false, at::kFloat);
   at::set_num_threads(3);
-  const std::vector<at::Tensor> three = Outcome(c, false, at::kFloat);
+  const std::vector<at::Tensor> three = GroupedOutcome(c, false, at::kFloat);
   at::set_num_threads(before);
   for (size_t i = 0; i < one.size(); ++i) EXPECT_TRUE(at::equal(one[i], three[i])) << i;
 }
 
 TEST(GroupedAttentionTest, RowsThatThePatternLeavesWithoutKeysAreZero) {
-  Case c;
+  GroupedCase c;
   c.parts.resize(1);
   c.parts[0].keys.starts.fill_(kNoRun);
   c.parts[0].keys.starts[0][0][1][0] = 2;
@@ -227,7 +223,7 @@ TEST(GroupedAttentionTest, RowsThatThePatternLeavesWithoutKeysAreZero) {
 }
 
 TEST(GroupedAttentionTest, SelfPairsCountOnlyForWantOfOthers) {
-  Case c;
+  GroupedCase c;
   AttentionGroups own;
   own.queries = own.keys = Blocks(11, 4, at::kCPU);
   own.self_pairs = at::eye(4, at::kBool);
@@ -259,14 +255,14 @@ TEST(GroupedAttentionTest, SelfPairsCountOnlyForWantOfOthers) {
 }
 
 TEST(GroupedAttentionTest, NanInMaskedKeysHasNoEffect) {
-  const Case clean;
-  Case dirty;
+  const GroupedCase clean;
+  GroupedCase dirty;
   const at::Tensor masked = clean.keep.logical_not().view({3, 1, 11, 1});
   dirty.k = dirty.k.masked_fill(masked, std::numeric_limits<double>::quiet_NaN());
   dirty.v = dirty.v.masked_fill(masked, std::numeric_limits<double>::quiet_NaN());
   for (const at::ScalarType type : {at::kDouble, at::kFloat}) {
-    const std::vector<at::Tensor> expected = Outcome(clean, false, type),
-                                  actual = Outcome(dirty, false, type);
+    const std::vector<at::Tensor> expected = GroupedOutcome(clean, false, type),
+                                  actual = GroupedOutcome(dirty, false, type);
     for (size_t i = 0; i < actual.size(); ++i) EXPECT_TRUE(at::equal(actual[i], expected[i])) << i;
   }
 }

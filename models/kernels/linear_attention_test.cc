@@ -90,10 +90,10 @@ double Relative(const at::Tensor& a, const at::Tensor& b) {
   return ((a - b).abs().max() / b.abs().max()).item<double>();
 }
 
-struct Tensors {
+struct LinearTensors {
   at::Tensor q, k, v, keep, upstream;
 
-  explicit Tensors(int64_t n)
+  explicit LinearTensors(int64_t n)
       : q(at::randn({2, 3, n, 20})),
         k(at::randn({2, 3, n, 20})),
         // Laid out like the encoder's: [B, N, H, D] seen as [B, H, N, D].
@@ -104,8 +104,8 @@ struct Tensors {
   }
 };
 
-void ExpectTiledIsNearGeneric(const Tensors& t, const LinearAttentionSpec& spec, double of_output,
-                              double of_gradients) {
+void ExpectTiledIsNearGeneric(const LinearTensors& t, const LinearAttentionSpec& spec,
+                              double of_output, double of_gradients) {
   const at::Tensor q = t.q.to(at::kDouble), k = t.k.to(at::kDouble), v = t.v.to(at::kDouble);
   const LinearAttentionState tiled = internal::ForwardTiled(t.q, t.k, t.v, t.keep, spec);
   const LinearAttentionState generic = internal::ForwardGeneric(q, k, v, t.keep, spec);
@@ -122,7 +122,7 @@ void ExpectTiledIsNearGeneric(const Tensors& t, const LinearAttentionSpec& spec,
 constexpr int64_t kThreeTiles = 523;  // the last one odd
 
 TEST(LinearAttentionTest, TiledEqualsGenericOnEveryInstructionSet) {
-  const Tensors t(kThreeTiles);
+  const LinearTensors t(kThreeTiles);
   for (const KernelPath path : AvailableKernelPaths()) {
     SCOPED_TRACE(KernelPathName(path));
     ScopedKernelPath use(path);
@@ -133,7 +133,7 @@ TEST(LinearAttentionTest, TiledEqualsGenericOnEveryInstructionSet) {
 
 TEST(LinearAttentionTest, Bfloat16ProductsStayNearGeneric) {
   if (!HasBfloat16Products()) GTEST_SKIP() << "this machine has no bfloat16 products";
-  const Tensors t(kThreeTiles);
+  const LinearTensors t(kThreeTiles);
   const ProductTypeScope bfloat16(true);
   for (const LinearAttentionSpec& spec : AllSpecs(kThreeTiles, 2)) {
     // Where a row sum is bounded, rounding takes rows over the bound, and their gradient jumps.
@@ -143,7 +143,7 @@ TEST(LinearAttentionTest, Bfloat16ProductsStayNearGeneric) {
   }
 }
 
-LinearAttentionGradients TiledGradients(const Tensors& t, const LinearAttentionSpec& spec,
+LinearAttentionGradients TiledGradients(const LinearTensors& t, const LinearAttentionSpec& spec,
                                         const at::Tensor& upstream) {
   const UnwrittenIsNaN unwritten;
   const LinearAttentionState state = internal::ForwardTiled(t.q, t.k, t.v, t.keep, spec);
@@ -152,7 +152,7 @@ LinearAttentionGradients TiledGradients(const Tensors& t, const LinearAttentionS
 
 // A query's gradient does not depend on those of others: the same bits, and zeros where nothing was
 // asked. Half of the upstream's zeros are -0, products of a number and 0.
-void ExpectOnlyAskedQueriesCount(const Tensors& t, const LinearAttentionSpec& spec,
+void ExpectOnlyAskedQueriesCount(const LinearTensors& t, const LinearAttentionSpec& spec,
                                  const at::Tensor& is_asked) {
   const at::Tensor some = t.upstream * is_asked;
   const at::Tensor q = t.q.to(at::kDouble), k = t.k.to(at::kDouble), v = t.v.to(at::kDouble);
@@ -171,7 +171,7 @@ void ExpectOnlyAskedQueriesCount(const Tensors& t, const LinearAttentionSpec& sp
 }
 
 TEST(LinearAttentionTest, QueriesWithoutGradientAreLeftOut) {
-  const Tensors t(kThreeTiles);
+  const LinearTensors t(kThreeTiles);
   const at::Tensor place = at::arange(kThreeTiles).view({-1, 1});
   const at::Tensor asked[] = {place.eq(0),
                               place.eq(kThreeTiles - 1),
@@ -191,8 +191,8 @@ TEST(LinearAttentionTest, QueriesWithoutGradientAreLeftOut) {
 
 // Their tiles change no bit: the gradients of k and v are those of the other queries alone.
 TEST(LinearAttentionTest, TilesWithoutGradientAddNothing) {
-  const Tensors t(kThreeTiles);
-  Tensors cut = t;
+  const LinearTensors t(kThreeTiles);
+  LinearTensors cut = t;
   cut.q = t.q.narrow(2, 256, 256);
   cut.upstream = t.upstream.narrow(2, 256, 256);
   const at::Tensor place = at::arange(kThreeTiles).view({-1, 1});
@@ -213,8 +213,8 @@ TEST(LinearAttentionTest, TilesWithoutGradientAddNothing) {
 
 // A query that is not a number is not seen where nothing of its tile is asked.
 TEST(LinearAttentionTest, NotANumberIsNotSeenWhereNothingIsAsked) {
-  const Tensors t(kThreeTiles);
-  Tensors dirty = t;
+  const LinearTensors t(kThreeTiles);
+  LinearTensors dirty = t;
   dirty.q = t.q.clone();
   dirty.q.narrow(2, 300, 1).fill_(std::numeric_limits<float>::quiet_NaN());
   const at::Tensor some = t.upstream * at::arange(kThreeTiles).view({-1, 1}).eq(0);

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "models/base/kernel_path.h"
+#include "models/base/near_test_util.h"
 #include "models/kernels/causal_linear_attention.h"
 #include "models/kernels/linear_attention_definition_test_util.h"
 
@@ -98,12 +99,6 @@ inline Results Bidirectional(const Inputs& in, const LinearAttentionSpec& spec) 
   const LinearAttentionGradients g =
       internal::BackwardGeneric(in.upstream, in.q, in.k, in.v, in.keep, spec, state);
   return {state.output, g.q, g.k, g.v, {}};
-}
-
-inline void ExpectNear(const at::Tensor& got, const at::Tensor& expected, double of) {
-  ASSERT_EQ(got.sizes(), expected.sizes());
-  const double largest = expected.abs().max().item<double>();
-  EXPECT_LT((got - expected).abs().max().item<double>(), of * std::max(1.0, largest));
 }
 
 inline void ExpectSame(const Results& got, const Results& expected, double of = 1e-11) {

@@ -13,24 +13,15 @@
 #include <vector>
 
 #include "models/base/kernel_path.h"
+#include "models/base/near_test_util.h"
 
 namespace lra {
 namespace {
 
-at::Tensor Numbers(at::IntArrayRef shape, double phase) {
-  int64_t count = 1;
-  for (const int64_t size : shape) count *= size;
-  return at::sin(phase + 1.7 * at::arange(count, at::kDouble)).view(shape);
-}
-
-double Worst(const at::Tensor& a, const at::Tensor& b) {
-  return (a - b).abs().max().item<double>();
-}
-
 TEST(LongConvolutionTest, EqualsTheSum) {
   for (const int64_t tokens : {1, 2, 7, 13}) {
-    const at::Tensor x = Numbers({2, tokens, 3}, 0.4), past = Numbers({3, tokens}, 0.9),
-                     future = Numbers({3, tokens}, 1.3);
+    const at::Tensor x = Sines({2, tokens, 3}, 0.4), past = Sines({3, tokens}, 0.9),
+                     future = Sines({3, tokens}, 1.3);
     at::Tensor causal = at::zeros_like(x), both = at::zeros_like(x);
     for (int64_t i = 0; i < tokens; ++i) {
       for (int64_t j = 0; j < tokens; ++j) {
@@ -50,13 +41,13 @@ TEST(LongConvolutionTest, EqualsTheSum) {
   }
 }
 
-struct Case {
+struct LongCase {
   int64_t batch, tokens, channels;
   bool has_future;
 };
 
 // Output and gradients of x, past and future (if any).
-std::vector<at::Tensor> RunForm(decltype(LongConvolution)* form, const Case& c,
+std::vector<at::Tensor> RunForm(decltype(LongConvolution)* form, const LongCase& c,
                                 at::ScalarType type) {
   at::manual_seed(static_cast<uint64_t>(c.tokens));
   const auto leaf = [&](at::IntArrayRef shape) {
@@ -73,16 +64,16 @@ std::vector<at::Tensor> RunForm(decltype(LongConvolution)* form, const Case& c,
 
 // Lengths of transforms: powers of two, three times such, and lengths between; channels that fill
 // the lanes or do not; batches with and without a partner for the last example.
-const Case kCases[] = {{1, 1, 1, true},    {2, 2, 5, true},     {3, 3, 16, true},
-                       {1, 6, 17, false},  {2, 7, 3, true},     {5, 31, 20, true},
-                       {2, 48, 33, false}, {19, 65, 16, true},  {3, 100, 8, true},
-                       {2, 512, 4, true},  {1, 1025, 2, false}, {2, 3000, 2, true}};
+const LongCase kCases[] = {{1, 1, 1, true},    {2, 2, 5, true},     {3, 3, 16, true},
+                           {1, 6, 17, false},  {2, 7, 3, true},     {5, 31, 20, true},
+                           {2, 48, 33, false}, {19, 65, 16, true},  {3, 100, 8, true},
+                           {2, 512, 4, true},  {1, 1025, 2, false}, {2, 3000, 2, true}};
 
 TEST(LongConvolutionTest, TilesEqualTheGenericFormOnEveryPath) {
   for (const KernelPath path : AvailableKernelPaths()) {
     if (path == KernelPath::kGeneric) continue;
     const ScopedKernelPath forced(path);
-    for (const Case& c : kCases) {
+    for (const LongCase& c : kCases) {
       const auto tiled = RunForm(internal::LongConvolutionTiled, c, at::kFloat);
       const auto exact = RunForm(internal::LongConvolutionGeneric, c, at::kDouble);
       ASSERT_EQ(tiled.size(), exact.size());
@@ -96,7 +87,7 @@ TEST(LongConvolutionTest, TilesEqualTheGenericFormOnEveryPath) {
 }
 
 TEST(LongConvolutionTest, ThreadsDoNotChangeABit) {
-  const Case c = {7, 200, 40, true};
+  const LongCase c = {7, 200, 40, true};
   const int threads = at::get_num_threads();
   at::set_num_threads(1);
   const auto one = RunForm(internal::LongConvolutionTiled, c, at::kFloat);
@@ -107,9 +98,9 @@ TEST(LongConvolutionTest, ThreadsDoNotChangeABit) {
 }
 
 TEST(LongConvolutionTest, ReadsAnyStrides) {
-  const at::Tensor x = Numbers({2, 18, 9}, 0.4).to(at::kFloat),
-                   k = Numbers({18, 9}, 0.2).to(at::kFloat);
-  const at::Tensor far = Numbers({18, 9}, 0.7).to(at::kFloat);
+  const at::Tensor x = Sines({2, 18, 9}, 0.4).to(at::kFloat),
+                   k = Sines({18, 9}, 0.2).to(at::kFloat);
+  const at::Tensor far = Sines({18, 9}, 0.7).to(at::kFloat);
   const at::Tensor dense =
       LongConvolution(x.transpose(1, 2).contiguous(), k.narrow(0, 0, 18).contiguous(), {}).clone();
   EXPECT_TRUE(at::equal(dense, LongConvolution(x.transpose(1, 2), k, {})));
@@ -121,8 +112,8 @@ TEST(LongConvolutionTest, ReadsAnyStrides) {
 // value: the halves of a transform must not wrap around.
 TEST(LongConvolutionTest, PastKernelsDoNotSeeTheFuture) {
   for (const int64_t tokens : {1, 2, 3, 64, 65, 96}) {
-    at::Tensor x = Numbers({1, tokens, 2}, 0.4).to(at::kFloat);
-    const at::Tensor past = Numbers({2, tokens}, 0.9).to(at::kFloat);
+    at::Tensor x = Sines({1, tokens, 2}, 0.4).to(at::kFloat);
+    const at::Tensor past = Sines({2, tokens}, 0.9).to(at::kFloat);
     const at::Tensor before = LongConvolution(x, past, {});
     x.select(1, tokens - 1).add_(100);
     const at::Tensor after = LongConvolution(x, past, {});

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "models/base/near_test_util.h"
 #include "models/kernels/cuda_kernels.h"
 
 namespace lra {
@@ -38,11 +39,11 @@ struct HostWarp {
   }
 };
 
-struct Tensors {
+struct NormTensors {
   at::Tensor x, weight, bias, upstream;
 };
 
-Tensors Draw(int64_t rows, int64_t width) {
+NormTensors Draw(int64_t rows, int64_t width) {
   at::manual_seed(5);
   return {at::randn({rows, width}) * 3 + 2, at::randn({width}), at::randn({width}),
           at::randn({rows, width})};
@@ -53,7 +54,7 @@ struct Result {
 };
 
 // What the kernels make of the rows, which warps of blocks take in turn.
-Result ByWarps(const Tensors& t) {
+Result ByWarps(const NormTensors& t) {
   const int64_t rows = t.x.size(0), width = t.x.size(1), blocks = NormBlocks(rows);
   const auto in = [](const at::Tensor& a) { return a.const_data_ptr<float>(); };
   const auto out = [](const at::Tensor& a) { return a.mutable_data_ptr<float>(); };
@@ -79,18 +80,12 @@ Result ByWarps(const Tensors& t) {
   return {y, dx, sums[0], sums[1]};
 }
 
-Result ByLibTorch(const Tensors& t) {
+Result ByLibTorch(const NormTensors& t) {
   const auto leaf = [](const at::Tensor& a) { return a.to(at::kDouble).clone().requires_grad_(); };
   const at::Tensor x = leaf(t.x), weight = leaf(t.weight), bias = leaf(t.bias);
   const at::Tensor y = at::layer_norm(x, {x.size(1)}, weight, bias, kEpsilon);
   y.backward(t.upstream.to(at::kDouble));
   return {y.detach(), x.grad(), weight.grad(), bias.grad()};
-}
-
-void ExpectNear(const at::Tensor& a, const at::Tensor& b, const char* what) {
-  EXPECT_LE((a.to(at::kDouble) - b).abs().max().item<double>(),
-            3e-6 * (1 + b.abs().max().item<double>()))
-      << what;
 }
 
 // Widths below, at and beyond a warp; rows fewer than a block's and more than all blocks take at
@@ -105,12 +100,12 @@ TEST(NormRowsTest, IsTheNormOfLibTorch) {
                                                          {kMostNormBlocks * kNormWarps + 77, 8}}};
   for (const auto& [rows, width] : shapes) {
     SCOPED_TRACE(absl::StrCat(rows, " rows of ", width));
-    const Tensors t = Draw(rows, width);
+    const NormTensors t = Draw(rows, width);
     const Result found = ByWarps(t), expected = ByLibTorch(t);
-    ExpectNear(found.y, expected.y, "y");
-    ExpectNear(found.dx, expected.dx, "dx");
-    ExpectNear(found.dweight, expected.dweight, "gradient of the weight");
-    ExpectNear(found.dbias, expected.dbias, "gradient of the bias");
+    ExpectNear(found.y, expected.y, 5e-6, "y");
+    ExpectNear(found.dx, expected.dx, 5e-6, "dx");
+    ExpectNear(found.dweight, expected.dweight, 5e-6, "gradient of the weight");
+    ExpectNear(found.dbias, expected.dbias, 5e-6, "gradient of the bias");
   }
 }
 
@@ -122,7 +117,7 @@ TEST(NormRowsTest, ABlocksSumsFitIntoSharedMemory) {
 }
 
 TEST(NormRowsTest, TheHostHasNoUseForTheKernels) {
-  const Tensors t = Draw(2, 8);
+  const NormTensors t = Draw(2, 8);
   EXPECT_FALSE(HasNormOnCuda(t.x, t.weight, t.bias));
 }
 

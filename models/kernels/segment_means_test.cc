@@ -12,12 +12,13 @@
 namespace lra {
 namespace {
 
-struct Outcome {
+struct MeansOutcome {
   at::Tensor means, gradient;
 };
 
 template <class Function>
-Outcome Run(const at::Tensor& x, const at::Tensor& upstream, at::ScalarType type, Function means) {
+MeansOutcome Run(const at::Tensor& x, const at::Tensor& upstream, at::ScalarType type,
+                 Function means) {
   const at::Tensor leaf = x.to(type, false, true).set_requires_grad(true);
   const at::Tensor result = means(leaf);
   (result * upstream.to(type)).sum().backward();
@@ -49,9 +50,9 @@ void ExpectEqualsDefinition(int64_t tokens, int64_t segments, bool has_holes) {
     return sums / counts;
   };
   const auto kernel = [&](const at::Tensor& t) { return SegmentMeans(t, keep, segments); };
-  const Outcome expected = Run(x, upstream, at::kDouble, definition);
+  const MeansOutcome expected = Run(x, upstream, at::kDouble, definition);
   const auto compare = [&](at::ScalarType type, double tolerance) {
-    const Outcome actual = Run(x, upstream, type, kernel);
+    const MeansOutcome actual = Run(x, upstream, type, kernel);
     EXPECT_LE((actual.means - expected.means).abs().max().item<double>(), tolerance);
     EXPECT_LE((actual.gradient - expected.gradient).abs().max().item<double>(), tolerance);
   };

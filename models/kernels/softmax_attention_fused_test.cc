@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "models/base/near_test_util.h"
 #include "models/kernels/softmax_attention.h"
 
 namespace lra {
@@ -18,13 +19,13 @@ namespace {
 
 using internal::SoftmaxInput;
 
-struct Outcome {
+struct FusedOutcome {
   at::Tensor output;
   std::vector<at::Tensor> gradients;  // of q, k, v
 };
 
-Outcome Differentiate(SoftmaxInput input, at::ScalarType type, const at::Tensor& upstream,
-                      const std::function<at::Tensor(const SoftmaxInput&)>& function) {
+FusedOutcome Differentiate(SoftmaxInput input, at::ScalarType type, const at::Tensor& upstream,
+                           const std::function<at::Tensor(const SoftmaxInput&)>& function) {
   for (at::Tensor* t : {&input.q, &input.k, &input.v})
     *t = t->detach().to(type).set_requires_grad(true);
   const at::Tensor output = function(input);
@@ -35,11 +36,6 @@ Outcome Differentiate(SoftmaxInput input, at::ScalarType type, const at::Tensor&
 at::Tensor Generic(const SoftmaxInput& in) {
   return SoftmaxAttention(in.q, in.k, in.v, in.keep, in.weight_dropout, in.causal, in.bias,
                           in.distance_slopes);
-}
-
-void ExpectNear(const at::Tensor& actual, const at::Tensor& expected) {
-  ASSERT_EQ(actual.sizes(), expected.sizes());
-  EXPECT_LT((actual.to(at::kDouble) - expected).abs().max().item<double>(), 1e-5);
 }
 
 SoftmaxInput Random(int64_t queries, int64_t keys) {
@@ -53,10 +49,10 @@ SoftmaxInput Random(int64_t queries, int64_t keys) {
 void ExpectIsGeneric(const SoftmaxInput& input) {
   ASSERT_TRUE(internal::CanFuseSoftmax(input));
   const at::Tensor upstream = at::randn({3, 2, input.q.size(2), 16}, at::kDouble);
-  const Outcome fused = Differentiate(input, at::kFloat, upstream, internal::SoftmaxFused);
-  const Outcome generic = Differentiate(input, at::kDouble, upstream, Generic);
-  ExpectNear(fused.output, generic.output);
-  for (size_t i = 0; i < 3; ++i) ExpectNear(fused.gradients[i], generic.gradients[i]);
+  const FusedOutcome fused = Differentiate(input, at::kFloat, upstream, internal::SoftmaxFused);
+  const FusedOutcome generic = Differentiate(input, at::kDouble, upstream, Generic);
+  ExpectNear(fused.output, generic.output, 1e-5);
+  for (size_t i = 0; i < 3; ++i) ExpectNear(fused.gradients[i], generic.gradients[i], 1e-5);
 }
 
 TEST(SoftmaxAttentionFusedTest, IsTheGenericFormWithoutMask) {

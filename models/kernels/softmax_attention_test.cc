@@ -22,6 +22,7 @@
 #include <string>
 
 #include "models/base/kernel_path.h"
+#include "models/base/near_test_util.h"
 #include "models/base/product_type.h"
 
 namespace lra {
@@ -29,7 +30,7 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-struct Case {
+struct SoftmaxCase {
   std::string name;
   int64_t batch, heads, queries, keys, width, value_width;
   bool causal = false;
@@ -55,7 +56,7 @@ at::Tensor Random(int64_t batch, int64_t heads, int64_t tokens, int64_t width) {
       .transpose(1, 2);
 }
 
-Inputs Make(const Case& c) {
+Inputs Make(const SoftmaxCase& c) {
   at::manual_seed(7);
   Inputs in;
   const at::Tensor is_stretched = at::arange(c.queries).remainder(c.stretch_every) == 0;
@@ -67,23 +68,23 @@ Inputs Make(const Case& c) {
   in.causal = c.causal;
   if (c.has_slopes) in.slopes = at::exp2(-at::arange(1, c.heads + 1, at::kDouble) * 2);
   if (c.has_bias) in.bias = at::randn({c.heads, c.queries, c.keys}, at::kDouble);
-  if (c.mask == Case::kLengths) {  // the last example has no keys
+  if (c.mask == SoftmaxCase::kLengths) {  // the last example has no keys
     const at::Tensor lengths = at::arange(c.batch - 1, -1, -1, at::kLong) * c.keys / c.batch;
     in.keep = at::arange(c.keys, at::kLong) < lengths.unsqueeze(1);
   }
-  if (c.mask == Case::kScattered) in.keep = at::rand({c.batch, c.keys}) < 0.6;
+  if (c.mask == SoftmaxCase::kScattered) in.keep = at::rand({c.batch, c.keys}) < 0.6;
   if (c.dropout > 0) {
     in.dropout = {c.dropout, 5, 6, 7, at::arange(11, 11 + 3 * c.batch, 3, at::kLong)};
   }
   return in;
 }
 
-struct Outcome {
+struct SoftmaxOutcome {
   at::Tensor output, dq, dk, dv, dbias;
 };
 
 template <class Function>
-Outcome Differentiate(const Inputs& in, at::ScalarType type, Function function) {
+SoftmaxOutcome Differentiate(const Inputs& in, at::ScalarType type, Function function) {
   const auto leaf = [type](const at::Tensor& t) {
     // Strides stay as they are.
     return t.defined() ? t.detach().to(type).set_requires_grad(true) : t;
@@ -94,14 +95,14 @@ Outcome Differentiate(const Inputs& in, at::ScalarType type, Function function) 
   return {output.detach(), q.grad(), k.grad(), v.grad(), bias.defined() ? bias.grad() : bias};
 }
 
-Outcome Fast(const Inputs& in, at::ScalarType type) {
+SoftmaxOutcome Fast(const Inputs& in, at::ScalarType type) {
   return Differentiate(in, type, [&](const auto& q, const auto& k, const auto& v, const auto& b) {
     return SoftmaxAttention(q, k, v, in.keep, in.dropout, in.causal, b, in.slopes);
   });
 }
 
 // Computes the definition, with the whole matrix of weights.
-Outcome Dense(const Inputs& in) {
+SoftmaxOutcome Dense(const Inputs& in) {
   return Differentiate(
       in, at::kDouble, [&](const auto& q, const auto& k, const auto& v, const auto& bias) {
         const int64_t n = q.size(2), keys = k.size(2);
@@ -130,17 +131,7 @@ Outcome Dense(const Inputs& in) {
       });
 }
 
-void ExpectNear(const at::Tensor& actual, const at::Tensor& expected, double tolerance,
-                const char* what) {
-  if (!expected.defined()) return;
-  ASSERT_TRUE(actual.defined()) << what;
-  ASSERT_EQ(actual.sizes(), expected.sizes()) << what;
-  const double scale = std::max(1.0, expected.abs().max().item<double>());
-  const double worst = (actual.to(at::kDouble) - expected).abs().max().item<double>() / scale;
-  EXPECT_LE(worst, tolerance) << what;
-}
-
-void ExpectSame(const Outcome& actual, const Outcome& expected, double tolerance) {
+void ExpectSame(const SoftmaxOutcome& actual, const SoftmaxOutcome& expected, double tolerance) {
   ExpectNear(actual.output, expected.output, tolerance, "output");
   ExpectNear(actual.dq, expected.dq, tolerance, "dq");
   ExpectNear(actual.dk, expected.dk, tolerance, "dk");
@@ -148,15 +139,15 @@ void ExpectSame(const Outcome& actual, const Outcome& expected, double tolerance
   ExpectNear(actual.dbias, expected.dbias, tolerance, "dbias");
 }
 
-bool AreEqual(const Outcome& a, const Outcome& b) {
+bool AreEqual(const SoftmaxOutcome& a, const SoftmaxOutcome& b) {
   return at::equal(a.output, b.output) && at::equal(a.dq, b.dq) && at::equal(a.dk, b.dk) &&
          at::equal(a.dv, b.dv);
 }
 
 // The sizes lie around the tiles of 48 queries and 64 keys, and around chunks of up to 8 tiles of
 // queries.
-const std::vector<Case>& Cases() {
-  static const std::vector<Case> cases = {
+const std::vector<SoftmaxCase>& Cases() {
+  static const std::vector<SoftmaxCase> cases = {
       {"one token", 1, 1, 1, 1, 3, 5},
       {"tiny", 2, 2, 5, 5, 5, 3},
       {"whole tiles", 1, 2, 96, 128, 16, 16},
@@ -167,24 +158,25 @@ const std::vector<Case>& Cases() {
       {"split queries", 1, 1, 1100, 70, 5, 3},
       {"width 128", 1, 1, 100, 70, 128, 130},
       {"more queries than keys", 1, 2, 150, 40, 8, 8},
-      {"lengths", 4, 2, 100, 100, 8, 8, false, 0, Case::kLengths},
-      {"scattered", 3, 2, 77, 150, 8, 8, false, 0, Case::kScattered},
+      {"lengths", 4, 2, 100, 100, 8, 8, false, 0, SoftmaxCase::kLengths},
+      {"scattered", 3, 2, 77, 150, 8, 8, false, 0, SoftmaxCase::kScattered},
       {"causal", 2, 2, 200, 200, 8, 8, true},
       {"causal, more keys", 1, 2, 60, 200, 8, 8, true},
       {"causal, rows without keys", 1, 2, 150, 60, 8, 8, true},
-      {"causal, lengths", 3, 2, 130, 130, 8, 8, true, 0, Case::kLengths},
-      {"causal, scattered", 2, 2, 130, 130, 8, 8, true, 0, Case::kScattered},
+      {"causal, lengths", 3, 2, 130, 130, 8, 8, true, 0, SoftmaxCase::kLengths},
+      {"causal, scattered", 2, 2, 130, 130, 8, 8, true, 0, SoftmaxCase::kScattered},
       {"dropout", 2, 3, 101, 133, 8, 8, false, 0.25},
-      {"dropout, scattered", 2, 2, 60, 133, 8, 8, false, 0.25, Case::kScattered},
-      {"dropout, causal, lengths", 3, 2, 130, 130, 8, 8, true, 0.1, Case::kLengths},
-      {"bias", 3, 2, 100, 77, 8, 8, false, 0, Case::kAll, true},
-      {"bias, causal, scattered, dropout", 2, 2, 90, 90, 8, 5, true, 0.1, Case::kScattered, true},
-      {"bias, split queries", 2, 1, 1100, 20, 4, 4, false, 0, Case::kAll, true},
-      {"peaked rows", 1, 2, 100, 300, 8, 8, false, 0, Case::kAll, false, 40},
-      {"peaked among flat", 2, 2, 101, 300, 8, 8, false, 0, Case::kAll, false, 40, 7},
-      {"peaked, lengths", 3, 2, 100, 300, 8, 8, false, 0, Case::kLengths, false, 40, 7},
-      {"peaked, causal", 2, 2, 130, 130, 8, 8, true, 0, Case::kScattered, false, 40, 7},
-      {"peaked, dropout", 2, 2, 101, 133, 8, 8, false, 0.25, Case::kScattered, false, 40, 7},
+      {"dropout, scattered", 2, 2, 60, 133, 8, 8, false, 0.25, SoftmaxCase::kScattered},
+      {"dropout, causal, lengths", 3, 2, 130, 130, 8, 8, true, 0.1, SoftmaxCase::kLengths},
+      {"bias", 3, 2, 100, 77, 8, 8, false, 0, SoftmaxCase::kAll, true},
+      {"bias, causal, scattered, dropout", 2, 2, 90, 90, 8, 5, true, 0.1, SoftmaxCase::kScattered,
+       true},
+      {"bias, split queries", 2, 1, 1100, 20, 4, 4, false, 0, SoftmaxCase::kAll, true},
+      {"peaked rows", 1, 2, 100, 300, 8, 8, false, 0, SoftmaxCase::kAll, false, 40},
+      {"peaked among flat", 2, 2, 101, 300, 8, 8, false, 0, SoftmaxCase::kAll, false, 40, 7},
+      {"peaked, lengths", 3, 2, 100, 300, 8, 8, false, 0, SoftmaxCase::kLengths, false, 40, 7},
+      {"peaked, causal", 2, 2, 130, 130, 8, 8, true, 0, SoftmaxCase::kScattered, false, 40, 7},
+      {"peaked, dropout", 2, 2, 101, 133, 8, 8, false, 0.25, SoftmaxCase::kScattered, false, 40, 7},
       {.name = "distances",
        .batch = 2,
        .heads = 3,
@@ -202,7 +194,7 @@ const std::vector<Case>& Cases() {
        .value_width = 5,
        .causal = true,
        .dropout = 0.1,
-       .mask = Case::kScattered,
+       .mask = SoftmaxCase::kScattered,
        .has_slopes = true},
       {.name = "distances and bias, lengths, split queries",
        .batch = 2,
@@ -211,7 +203,7 @@ const std::vector<Case>& Cases() {
        .keys = 1100,
        .width = 4,
        .value_width = 4,
-       .mask = Case::kLengths,
+       .mask = SoftmaxCase::kLengths,
        .has_bias = true,
        .has_slopes = true},
   };
@@ -234,7 +226,7 @@ TEST(SoftmaxAttentionTest, StridedInputsGiveWhatDenseOnesGive) {
                             : apart.select(0, i).transpose(2, 3);
       };
       const auto run = [&](bool is_dense) {
-        Outcome outcome;
+        SoftmaxOutcome outcome;
         at::Tensor leaves[3];
         for (int64_t i = 0; i < 3; ++i) {
           leaves[i] = (is_dense ? part(i).contiguous() : part(i)).detach().set_requires_grad(true);
@@ -254,7 +246,7 @@ TEST(SoftmaxAttentionTest, StridedInputsGiveWhatDenseOnesGive) {
 }
 
 TEST(SoftmaxAttentionTest, GenericFormIsTheDenseOne) {
-  for (const Case& c : Cases()) {
+  for (const SoftmaxCase& c : Cases()) {
     SCOPED_TRACE(c.name);
     const Inputs in = Make(c);
     ExpectSame(Fast(in, at::kDouble), Dense(in), 1e-12);
@@ -262,9 +254,9 @@ TEST(SoftmaxAttentionTest, GenericFormIsTheDenseOne) {
 }
 
 TEST(SoftmaxAttentionTest, RegisterFormIsTheDenseOneOnEveryInstructionSet) {
-  for (const Case& c : Cases()) {
+  for (const SoftmaxCase& c : Cases()) {
     const Inputs in = Make(c);
-    const Outcome expected = Dense(in);
+    const SoftmaxOutcome expected = Dense(in);
     for (const KernelPath path : AvailableKernelPaths()) {
       SCOPED_TRACE(c.name + std::string(", ") + KernelPathName(path));
       ScopedKernelPath use(path);
@@ -277,13 +269,13 @@ TEST(SoftmaxAttentionTest, RegisterFormIsTheDenseOneOnEveryInstructionSet) {
 TEST(SoftmaxAttentionTest, Bfloat16ProductsStayNearTheDenseForm) {
   if (!HasBfloat16Products()) GTEST_SKIP() << "this machine has no bfloat16 products";
   const ProductTypeScope bfloat16(true);
-  for (const Case& c : Cases()) {
+  for (const SoftmaxCase& c : Cases()) {
     if (c.stretch > 1 || c.queries < 8) continue;  // few queries take the generic form
     SCOPED_TRACE(c.name);
     Inputs in = Make(c);
     for (at::Tensor* t : {&in.q, &in.k, &in.v, &in.upstream})
       *t = t->to(at::kBFloat16).to(t->scalar_type());
-    const Outcome rounded = Fast(in, at::kFloat);
+    const SoftmaxOutcome rounded = Fast(in, at::kFloat);
     ExpectSame(rounded, Dense(in), 3.0 / 256);
     const ProductTypeScope float32(false);
     EXPECT_FALSE(at::equal(rounded.output, Fast(in, at::kFloat).output)) << "nothing was rounded";
@@ -297,7 +289,7 @@ TEST(SoftmaxAttentionTest, ReferenceFollowsScoresThatRise) {
   in.q = at::ones_like(in.q);
   in.k = (at::arange(64 * 26, at::kDouble) / 64).floor().view({1, 1, -1, 1}).expand_as(in.k) * 50;
   for (int i = 0; i < 2; ++i, in.k = -in.k - 1e4) {
-    const Outcome outcome = Fast(in, at::kFloat), expected = Dense(in);
+    const SoftmaxOutcome outcome = Fast(in, at::kFloat), expected = Dense(in);
     ExpectNear(outcome.output, expected.output, 1e-5, "output");
     ExpectNear(outcome.dv, expected.dv, 1e-5, "dv");
   }
@@ -305,11 +297,11 @@ TEST(SoftmaxAttentionTest, ReferenceFollowsScoresThatRise) {
 
 TEST(SoftmaxAttentionTest, BitsDoNotDependOnTheNumberOfThreads) {
   const int threads = at::get_num_threads();
-  for (const Case& c : Cases()) {
+  for (const SoftmaxCase& c : Cases()) {
     SCOPED_TRACE(c.name);
     const Inputs in = Make(c);
     at::set_num_threads(1);
-    const Outcome one = Fast(in, at::kFloat);
+    const SoftmaxOutcome one = Fast(in, at::kFloat);
     at::set_num_threads(2);
     EXPECT_TRUE(AreEqual(one, Fast(in, at::kFloat)));
   }
@@ -318,15 +310,15 @@ TEST(SoftmaxAttentionTest, BitsDoNotDependOnTheNumberOfThreads) {
 
 TEST(SoftmaxAttentionTest, NotANumberInMaskedKeysAndValuesHasNoEffect) {
   for (const at::ScalarType type : {at::kFloat, at::kDouble}) {
-    for (const Case& c : Cases()) {
+    for (const SoftmaxCase& c : Cases()) {
       SCOPED_TRACE(c.name);
       Inputs in = Make(c);
       if (!in.keep.defined()) continue;
-      const Outcome clean = Fast(in, type);
+      const SoftmaxOutcome clean = Fast(in, type);
       const at::Tensor masked = in.keep.logical_not().view({c.batch, 1, c.keys, 1});
       in.k = in.k.masked_fill(masked, kNaN);
       in.v = in.v.masked_fill(masked, kNaN);
-      const Outcome outcome = Fast(in, type);
+      const SoftmaxOutcome outcome = Fast(in, type);
       ExpectSame(outcome, clean, type == at::kFloat ? 0 : 1e-13);
       EXPECT_EQ((outcome.dk * masked).abs().max().item<double>(), 0);
       EXPECT_EQ((outcome.dv * masked).abs().max().item<double>(), 0);
@@ -337,7 +329,7 @@ TEST(SoftmaxAttentionTest, NotANumberInMaskedKeysAndValuesHasNoEffect) {
 TEST(SoftmaxAttentionTest, RowsWithoutKeysAreZeroWithZeroGradient) {
   for (const at::ScalarType type : {at::kFloat, at::kDouble}) {
     // Queries 0 .. 89 come before the first key.
-    const Outcome outcome = Fast(Make({"", 1, 2, 150, 60, 8, 8, true}), type);
+    const SoftmaxOutcome outcome = Fast(Make({"", 1, 2, 150, 60, 8, 8, true}), type);
     EXPECT_EQ(outcome.output.narrow(2, 0, 90).abs().max().item<double>(), 0);
     EXPECT_EQ(outcome.dq.narrow(2, 0, 90).abs().max().item<double>(), 0);
     EXPECT_GT(outcome.output.narrow(2, 90, 1).abs().max().item<double>(), 0);

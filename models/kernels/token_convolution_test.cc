@@ -13,7 +13,7 @@
 namespace lra {
 namespace {
 
-struct Shape {
+struct TokenFilterShape {
   const char* name;
   int64_t batch, heads, tokens, width, taps;
 };
@@ -30,7 +30,8 @@ at::Tensor Definition(const at::Tensor& residual, const at::Tensor& x, const at:
 
 // The output, and the gradients of residual, x and filters.
 template <class Function>
-std::vector<at::Tensor> Outcome(const Shape& s, at::ScalarType type, Function convolve) {
+std::vector<at::Tensor> FilterOutcome(const TokenFilterShape& s, at::ScalarType type,
+                                      Function convolve) {
   at::manual_seed(5);
   const auto leaf = [&](const at::Tensor& t) { return t.to(type).set_requires_grad(true); };
   const auto heads = [&] {
@@ -44,14 +45,14 @@ std::vector<at::Tensor> Outcome(const Shape& s, at::ScalarType type, Function co
   return {output.detach(), residual.grad(), x.grad(), filters.grad()};
 }
 
-class TokenConvolutionTest : public testing::TestWithParam<Shape> {};
+class TokenConvolutionTest : public testing::TestWithParam<TokenFilterShape> {};
 
 TEST_P(TokenConvolutionTest, EqualsTheDefinitionWithItsGradients) {
-  const Shape s = GetParam();
-  const std::vector<at::Tensor> expected = Outcome(s, at::kDouble, Definition);
+  const TokenFilterShape s = GetParam();
+  const std::vector<at::Tensor> expected = FilterOutcome(s, at::kDouble, Definition);
   const auto compare = [&](at::ScalarType type, double tolerance,
                            decltype(&AddTokenConvolution) convolve = &AddTokenConvolution) {
-    const std::vector<at::Tensor> actual = Outcome(s, type, convolve);
+    const std::vector<at::Tensor> actual = FilterOutcome(s, type, convolve);
     for (size_t i = 0; i < actual.size(); ++i) {
       const double scale = std::max(1.0, expected[i].abs().max().item<double>());
       EXPECT_LE((actual[i].to(at::kDouble) - expected[i]).abs().max().item<double>(),
@@ -69,10 +70,10 @@ TEST_P(TokenConvolutionTest, EqualsTheDefinitionWithItsGradients) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, TokenConvolutionTest,
-                         testing::Values(Shape{"even", 2, 3, 256, 64, 35},
-                                         Shape{"ragged", 2, 2, 301, 20, 13},
-                                         Shape{"wider_than_long", 1, 2, 5, 4, 35},
-                                         Shape{"one_tap", 1, 2, 9, 3, 1}),
+                         testing::Values(TokenFilterShape{"even", 2, 3, 256, 64, 35},
+                                         TokenFilterShape{"ragged", 2, 2, 301, 20, 13},
+                                         TokenFilterShape{"wider_than_long", 1, 2, 5, 4, 35},
+                                         TokenFilterShape{"one_tap", 1, 2, 9, 3, 1}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

@@ -22,21 +22,21 @@
 namespace lra {
 namespace {
 
-constexpr int64_t kRows = 300, kUsedRows = 290, kBatch = 3, kTokens = 700;
+constexpr int64_t kRows = 300, kUsedRows = 290, kTexts = 3, kTextTokens = 700;
 
 // Gradients of very different sizes: another order of additions has other bits.
 at::Tensor Upstream(int64_t width) {
-  const at::Tensor size = (at::randn({kBatch, kTokens, 1}) * 4).exp();
-  return at::randn({kBatch, kTokens, width}) * size;
+  const at::Tensor size = (at::randn({kTexts, kTextTokens, 1}) * 4).exp();
+  return at::randn({kTexts, kTextTokens, width}) * size;
 }
 
 // Ids with repeats, padding and absent rows, ids of one kind, and ids that are all padding.
 std::vector<std::pair<std::string, at::Tensor>> Ids() {
-  return {{"few", at::randint(3, {kBatch, kTokens}, at::kInt)},
-          {"many", at::randint(kUsedRows, {kBatch, kTokens}, at::kInt)},
-          {"int64", at::randint(kUsedRows, {kBatch, kTokens}, at::kLong)},
-          {"one", at::full({kBatch, kTokens}, 17, at::kInt)},
-          {"padding", at::full({kBatch, kTokens}, 0, at::kInt)}};
+  return {{"few", at::randint(3, {kTexts, kTextTokens}, at::kInt)},
+          {"many", at::randint(kUsedRows, {kTexts, kTextTokens}, at::kInt)},
+          {"int64", at::randint(kUsedRows, {kTexts, kTextTokens}, at::kLong)},
+          {"one", at::full({kTexts, kTextTokens}, 17, at::kInt)},
+          {"padding", at::full({kTexts, kTextTokens}, 0, at::kInt)}};
 }
 
 void ExpectSameBits(const at::Tensor& actual, const at::Tensor& expected, const std::string& what) {
@@ -71,7 +71,7 @@ TEST(TokenEmbeddingTest, TheTablesGradientHasLibTorchsBits) {
 
 TEST(TokenEmbeddingTest, AbsentIdsAndPaddingGetZeros) {
   at::manual_seed(9);
-  const at::Tensor ids = at::randint(kUsedRows, {kBatch, kTokens}, at::kInt);
+  const at::Tensor ids = at::randint(kUsedRows, {kTexts, kTextTokens}, at::kInt);
   const at::Tensor gradient = internal::TableGradient(Upstream(64), ids, kRows, 0);
   EXPECT_EQ(gradient.narrow(0, kUsedRows, kRows - kUsedRows).abs().max().item<float>(), 0);
   EXPECT_EQ(gradient[0].abs().max().item<float>(), 0);
@@ -82,7 +82,7 @@ TEST(TokenEmbeddingTest, AbsentIdsAndPaddingGetZeros) {
 TEST(TokenEmbeddingTest, EveryPathEqualsLibTorch) {
   at::manual_seed(10);
   const at::Tensor table = at::randn({kRows, 24}).set_requires_grad(true);
-  const at::Tensor ids = at::randint(kUsedRows, {kBatch, kTokens}, at::kInt);
+  const at::Tensor ids = at::randint(kUsedRows, {kTexts, kTextTokens}, at::kInt);
   for (const at::Tensor& upstream : {Upstream(24), Upstream(48).narrow(2, 0, 24)}) {
     const at::Tensor y = at::embedding(table, ids, 0);
     y.backward(upstream);
@@ -102,7 +102,7 @@ TEST(TokenEmbeddingTest, EveryPathEqualsLibTorch) {
 
 TEST(TokenEmbeddingTest, NothingIsKeptWithoutGradients) {
   const at::Tensor table = at::randn({kRows, 24}).set_requires_grad(true);
-  const at::Tensor ids = at::full({kBatch, kTokens}, 17, at::kInt);
+  const at::Tensor ids = at::full({kTexts, kTextTokens}, 17, at::kInt);
   EXPECT_TRUE(EmbedTokens(table, ids, -1).requires_grad());
   EXPECT_FALSE(EmbedTokens(table.detach(), ids, -1).requires_grad());
   const c10::NoGradGuard no_gradient;

@@ -53,11 +53,12 @@ struct Layer {
   ConvolutionLayerParameters p;
 };
 
-using Form = at::Tensor (*)(const at::Tensor&, const TokenMask&, const ConvolutionLayerParameters&,
-                            const DropoutKey&);
+using LayerForm = at::Tensor (*)(const at::Tensor&, const TokenMask&,
+                                 const ConvolutionLayerParameters&, const DropoutKey&);
 
 // The output, and the gradients of all leaves.
-std::vector<at::Tensor> WithGradients(Form form, const Layer& layer, const DropoutKey& dropout) {
+std::vector<at::Tensor> WithGradients(LayerForm form, const Layer& layer,
+                                      const DropoutKey& dropout) {
   for (at::Tensor& t : layer.Leaves()) t.mutable_grad() = at::Tensor();
   const at::Tensor y = form(layer.x, layer.mask, layer.p, dropout);
   y.backward(layer.upstream);

@@ -16,11 +16,11 @@
 namespace lra {
 namespace {
 
-constexpr int64_t kWidth = 6;
+constexpr int64_t kNormWidth = 6;
 
 ModelConfig Config(ModelConfig::Norm kind) {
   ModelConfig config;
-  config.set_width(kWidth);
+  config.set_width(kNormWidth);
   config.set_norm(kind);
   config.set_norm_epsilon(1e-3f);
   return config;
@@ -34,12 +34,12 @@ class BatchNormTest : public testing::Test {
  protected:
   BatchNormTest() : norm_(Config(ModelConfig::BATCH), "n", &store_) {
     at::manual_seed(1);
-    x_ = at::randn({3, 5, kWidth}) * 2 + 1;
+    x_ = at::randn({3, 5, kNormWidth}) * 2 + 1;
     real_ = at::tensor({1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 1, 0, 1, 0}).view({3, 5}).to(at::kBool);
-    weight().detach().copy_(at::rand({kWidth}) + 0.5);
-    bias().detach().copy_(at::randn({kWidth}));
-    mean().copy_(at::randn({kWidth}));
-    variance().copy_(at::rand({kWidth}) + 0.5);
+    weight().detach().copy_(at::rand({kNormWidth}) + 0.5);
+    bias().detach().copy_(at::randn({kNormWidth}));
+    mean().copy_(at::randn({kNormWidth}));
+    variance().copy_(at::rand({kNormWidth}) + 0.5);
   }
 
   at::Tensor weight() const { return store_.parameters()[0].value; }
@@ -82,7 +82,7 @@ TEST_F(BatchNormTest, IsTheLibrarysOverTheRealTokens) {
 TEST_F(BatchNormTest, WithoutPaddingAllTokensCount) {
   at::Tensor new_mean, new_variance;
   const at::Tensor expected =
-      Library(x_.view({15, kWidth}), true, &new_mean, &new_variance).view_as(x_);
+      Library(x_.view({15, kNormWidth}), true, &new_mean, &new_variance).view_as(x_);
   ExpectClose(norm_.Forward(x_, at::Tensor(), BatchStatistics::kOfBatchAndLearn), expected);
   ExpectClose(mean(), new_mean);
   ExpectClose(variance(), new_variance);
@@ -104,8 +104,8 @@ TEST_F(BatchNormTest, PadsHaveNoSayButAreMappedAlike) {
 TEST_F(BatchNormTest, EvaluationUsesAndKeepsTheRunningStatistics) {
   const at::Tensor old_mean = mean().clone(), old_variance = variance().clone();
   at::Tensor new_mean, new_variance;
-  const at::Tensor expected = Library(x_.view({15, kWidth}), false, &new_mean, &new_variance);
-  ExpectClose(norm_.Forward(x_, real_, BatchStatistics::kRunning).view({15, kWidth}), expected);
+  const at::Tensor expected = Library(x_.view({15, kNormWidth}), false, &new_mean, &new_variance);
+  ExpectClose(norm_.Forward(x_, real_, BatchStatistics::kRunning).view({15, kNormWidth}), expected);
   const at::Tensor trial = norm_.Forward(x_, real_, BatchStatistics::kOfBatch);
   EXPECT_TRUE(at::equal(mean(), old_mean) && at::equal(variance(), old_variance));
   EXPECT_TRUE(at::equal(trial, norm_.Forward(x_, real_, BatchStatistics::kOfBatchAndLearn)));
@@ -127,7 +127,7 @@ TEST(NormTest, LayerNormHasNoStatistics) {
   ParameterStore store(3);
   const Norm norm(Config(ModelConfig::LAYER), "n", &store);
   EXPECT_TRUE(store.buffers().empty());
-  const at::Tensor x = at::randn({2, 3, kWidth}), centred = x - x.mean(-1, true);
+  const at::Tensor x = at::randn({2, 3, kNormWidth}), centred = x - x.mean(-1, true);
   const at::Tensor expected = centred / (centred.square().mean(-1, true) + 1e-3).sqrt();
   ExpectClose(norm.Forward(x, at::Tensor(), BatchStatistics::kOfBatchAndLearn), expected);
 }

@@ -15,7 +15,7 @@
 namespace lra {
 namespace {
 
-constexpr int64_t kTokens = 23, kWidth = 37;
+constexpr int64_t kFilterTokens = 23, kFilterWidth = 37;
 
 at::Tensor InPieces(const at::Tensor& x, const at::Tensor& real, const at::Tensor& filters,
                     const std::vector<int64_t>& pieces) {
@@ -32,10 +32,11 @@ at::Tensor InPieces(const at::Tensor& x, const at::Tensor& real, const at::Tenso
 
 // Zeros in front of a sequence add nothing to a sum, so not even a rounding differs.
 TEST(TokenFilterTest, PiecesHaveTheBitsOfTheWhole) {
-  const at::Tensor x = at::randn({2, kTokens, kWidth}), real = at::rand({2, kTokens}) > 0.3;
-  const std::vector<int64_t> singles(kTokens, 1), unlike = {4, 1, 9, 2, 7};
+  const at::Tensor x = at::randn({2, kFilterTokens, kFilterWidth}),
+                   real = at::rand({2, kFilterTokens}) > 0.3;
+  const std::vector<int64_t> singles(kFilterTokens, 1), unlike = {4, 1, 9, 2, 7};
   for (const int64_t taps : {1, 2, 3, 7}) {
-    const at::Tensor filters = at::randn({taps, kWidth});
+    const at::Tensor filters = at::randn({taps, kFilterWidth});
     for (const KernelPath path : AvailableKernelPaths()) {
       const ScopedKernelPath use(path);
       for (const at::Tensor& mask : {at::Tensor(), real}) {

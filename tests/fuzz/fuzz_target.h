@@ -33,19 +33,19 @@ inline uint8_t TakeByte(absl::string_view* input) {
 }  // namespace lra
 
 #ifdef LRA_FUZZER
-#define LRA_FUZZ_TARGET(name)                                               \
-  static void FuzzOne(absl::string_view input);                             \
-  extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) { \
-    FuzzOne(absl::string_view(reinterpret_cast<const char*>(data), size));  \
-    return 0;                                                               \
-  }                                                                         \
-  static void FuzzOne(absl::string_view input)
+#define LRA_FUZZ_TARGET(name)                                                  \
+  static void Fuzz_##name(absl::string_view input);                            \
+  extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {    \
+    Fuzz_##name(absl::string_view(reinterpret_cast<const char*>(data), size)); \
+    return 0;                                                                  \
+  }                                                                            \
+  static void Fuzz_##name(absl::string_view input)
 #else
-#define LRA_FUZZ_TARGET(name)                               \
-  static void FuzzOne(absl::string_view input);             \
-  [[maybe_unused]] static const bool is_registered =        \
-      ::lra::FuzzTargets().emplace(#name, &FuzzOne).second; \
-  static void FuzzOne(absl::string_view input)
+#define LRA_FUZZ_TARGET(name)                                   \
+  static void Fuzz_##name(absl::string_view input);             \
+  [[maybe_unused]] static const bool is_registered_##name =     \
+      ::lra::FuzzTargets().emplace(#name, &Fuzz_##name).second; \
+  static void Fuzz_##name(absl::string_view input)
 #endif
 
 #endif  // LRA_TESTS_FUZZ_FUZZ_TARGET_H_
