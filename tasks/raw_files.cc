@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
@@ -77,6 +78,19 @@ absl::Status WriteSampleFile(absl::string_view folder, absl::string_view name,
   const std::string path = JoinPath(folder, name);
   LRA_RETURN_IF_ERROR(MakeDirectories(path.substr(0, path.rfind('/'))));
   return WriteFileAtomically(path, bytes);
+}
+
+std::string LastPartOf(absl::string_view path) {
+  while (path.size() > 1 && absl::EndsWith(path, "/")) path.remove_suffix(1);
+  return std::string(path.substr(path.rfind('/') + 1));
+}
+
+ManifestSource SourceOfFile(absl::string_view path, absl::string_view bytes) {
+  ManifestSource source;
+  source.set_name(LastPartOf(path));
+  source.set_size_bytes(static_cast<int64_t>(bytes.size()));
+  source.set_sha256(Sha256Hex(bytes));
+  return source;
 }
 
 }  // namespace lra

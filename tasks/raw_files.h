@@ -38,6 +38,11 @@ class FileSet {
   std::vector<std::pair<uint64_t, Sha256Digest>> files_;
 };
 
+// "reviews" of "data/reviews/", "a.csv" of "data/a.csv".
+std::string LastPartOf(absl::string_view path);
+// Name, size and SHA-256 of a file of these bytes.
+ManifestSource SourceOfFile(absl::string_view path, absl::string_view bytes);
+
 // An example whose tokens are the bytes of `raw`, with its label, and the way back.
 EncodedExample ExampleOfBytes(const RawExample& raw);
 RawExample BytesOfExample(const EncodedExample& example);

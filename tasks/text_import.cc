@@ -1,25 +1,17 @@
 #include "tasks/text_import.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "datasets/classes.h"
 #include "datasets/code_points.h"
 #include "datasets/data_directory.h"
-#include "datasets/leakage.h"
-#include "datasets/manifest.h"
-#include "datasets/split_rule.h"
-#include "lra/data_root.h"
 #include "lra/excerpt.h"
-#include "lra/files.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
 #include "tasks/data_only.h"
@@ -33,32 +25,6 @@ namespace {
 // where most labels stand once or twice.
 constexpr size_t kMostTextClasses = 10'000, kManyTextClasses = 100;
 constexpr size_t kMostLabelBytes = 1000;
-// With so many texts, a tenth of them is one.
-constexpr int64_t kFewestToCut = 10;
-
-struct SplitFile {
-  std::string split, path;
-};
-
-absl::StatusOr<std::vector<SplitFile>> FilesOf(const TextImportOptions& options) {
-  const bool has_parts =
-      !options.train.empty() || !options.validation.empty() || !options.test.empty();
-  if (!options.all.empty() && has_parts) {
-    return absl::InvalidArgumentError(
-        "--all is one pool, which is cut into train, validation and test; give it without --train, "
-        "--validation and --test");
-  }
-  if (!options.all.empty()) return std::vector<SplitFile>{{std::string(kAllSplit), options.all}};
-  if (options.train.empty() || options.test.empty()) {
-    return absl::InvalidArgumentError(
-        "give --train and --test (and, best, --validation), or --all for one pool, which is cut "
-        "80/10/10 %");
-  }
-  std::vector<SplitFile> files = {{"train", options.train}};
-  if (!options.validation.empty()) files.push_back({"validation", options.validation});
-  files.push_back({"test", options.test});
-  return files;
-}
 
 // --- Labels ---
 
@@ -122,12 +88,6 @@ absl::Status CheckNewLabel(const TextRow& row, size_t labels) {
       "; at most ", kMostTextClasses, " are classes: does --label name the labels?"));
 }
 
-std::string PathsOf(const std::vector<SplitFile>& files) {
-  return absl::StrJoin(files, ", ", [](std::string* out, const SplitFile& file) {
-    absl::StrAppend(out, file.path);
-  });
-}
-
 absl::Status CheckLabels(const std::vector<SplitFile>& files, const TextSurvey& survey) {
   const size_t labels = survey.labels.size();
   const std::string first = QuotedName(survey.labels.begin()->first, kExcerptOfBytes);
@@ -142,23 +102,6 @@ absl::Status CheckLabels(const std::vector<SplitFile>& files, const TextSurvey& 
   return absl::InvalidArgumentError(
       absl::StrCat(PathsOf(files), ": the labels of ", survey.examples, " texts have ", labels,
                    " values, such as ", first, "; does --label name the labels?"));
-}
-
-// Validation is a tenth, rounded down: of the pool (SEED42), or of each class of train (HOLDOUT).
-absl::Status CheckCanValidate(const std::vector<SplitFile>& files, const TextSurvey& survey) {
-  const std::string& path = files.front().path;
-  if (files.front().split == kAllSplit) {
-    if (survey.examples >= kFewestToCut) return absl::OkStatus();
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, " has ", survey.examples, " texts, ", kFewestToCut, " are the least"));
-  }
-  int64_t largest = 0;
-  for (const auto& [label, examples] : survey.labels) largest = std::max(largest, examples);
-  const bool has_validation = files.size() == 3;
-  if (has_validation || largest >= kFewestToCut) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("the largest class of ", path, " has ", largest, " texts, ", kFewestToCut,
-                   " are needed for one of them to validate; give --validation"));
 }
 
 // Reads everything once: what is wrong, which labels there are, and how long texts are.
@@ -185,7 +128,9 @@ absl::StatusOr<TextSurvey> SurveyTexts(const std::vector<SplitFile>& files,
     }
   }
   LRA_RETURN_IF_ERROR(CheckLabels(files, survey));
-  LRA_RETURN_IF_ERROR(CheckCanValidate(files, survey));
+  int64_t largest = 0;
+  for (const auto& [label, examples] : survey.labels) largest = std::max(largest, examples);
+  LRA_RETURN_IF_ERROR(CheckCanValidate(files, largest, survey.examples, "texts"));
   return survey;
 }
 
@@ -193,17 +138,12 @@ absl::StatusOr<TextSurvey> SurveyTexts(const std::vector<SplitFile>& files,
 
 // Everything that is known before the first example is written.
 Manifest TextManifest(const std::string& task, const TextSurvey& survey) {
-  Manifest manifest;
-  manifest.set_format_version(kDatasetFormatVersion);
-  manifest.set_origin("imported");
+  Manifest manifest = ImportedManifest(task);
   TaskSpec* spec = manifest.mutable_spec();
-  spec->set_name(task);
-  spec->set_version(1);
   spec->set_content(TaskSpec::TEXT);
   spec->set_vocabulary_size(256);
   spec->set_max_length_tokens(static_cast<int32_t>(survey.longest_bytes));
   spec->set_classes(static_cast<int32_t>(survey.labels.size()));
-  spec->set_metric(TaskSpec::ACCURACY);
   for (std::string& name : InOrder(survey.labels)) manifest.add_class_names(std::move(name));
   return manifest;
 }
@@ -275,85 +215,27 @@ absl::StatusOr<Manifest> WriteTexts(const TextImportOptions& options,
   return manifest;
 }
 
-// --- What is said of it ---
-
-// How many examples the rule takes for validation, which depends on the counts of the classes but
-// not on where they stand.
-int64_t ValidationExamples(const Manifest& manifest, DataView::Split rule) {
-  std::vector<int32_t> labels;
-  const ManifestSplit* train = FindSplit(manifest, "train");
-  for (int label = 0; train != nullptr && label < train->label_count_size(); ++label) {
-    labels.insert(labels.end(), static_cast<size_t>(train->label_count(label)), label);
-  }
-  const std::vector<int64_t> examples =
-      SplitExamples(manifest, rule, "validation", [&labels](int64_t i) { return labels[i]; });
-  return static_cast<int64_t>(examples.size());
-}
-
-// Writes the rules beside the data, and fills in what follows from them.
-absl::Status WriteTextRules(absl::string_view directory, int64_t read_tokens, TextImport* result) {
-  const Manifest& manifest = result->manifest;
-  LRA_ASSIGN_OR_RETURN(TaskFile rules, GenericRules(manifest));
-  rules.set_description(absl::StrCat("Imported texts: ", manifest.spec().classes(), " classes"));
-  DataView* view = (*rules.mutable_protocol())["fair"].mutable_view();
-  view->set_max_length_tokens(
-      static_cast<int32_t>(std::min<int64_t>(read_tokens, manifest.spec().max_length_tokens())));
-  result->view = *view;
-  result->validation_examples = ValidationExamples(manifest, view->split());
-  return WriteFileAtomically(JoinPath(directory, kDataOnlyTaskFile), DataOnlyRulesText(rules));
-}
-
-// A folder of DataRoot() that holds rules is the task of the folder's name.
-absl::Status CheckOut(const std::string& directory, const std::string& task) {
-  std::error_code error;
-  std::filesystem::path path = std::filesystem::absolute(directory, error).lexically_normal();
-  if (path.filename().empty()) path = path.parent_path();
-  if (path.filename() == task ||
-      !std::filesystem::equivalent(path.parent_path(), DataRoot(), error))
-    return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("--out ", directory, " lies in ", DataRoot(), ", where a folder with rules is ",
-                   "the task of its name; call it ", task, ", or choose a folder elsewhere"));
-}
-
-absl::StatusOr<StagingDirectory> StageTexts(const std::string& directory) {
-  absl::StatusOr<StagingDirectory> staging = StagingDirectory::Create(directory);
-  if (!absl::IsAlreadyExists(staging.status())) return staging;
-  return absl::AlreadyExistsError(absl::StrCat(
-      staging.status().message(), "; it is left alone: remove it, or choose another --out"));
-}
-
 }  // namespace
 
-absl::StatusOr<TextImport> ImportTexts(const TextImportOptions& options) {
-  LRA_RETURN_IF_ERROR(CheckDataOnlyName(options.task));
-  LRA_ASSIGN_OR_RETURN(const std::vector<SplitFile> files, FilesOf(options));
+absl::StatusOr<ImportedData> ImportTexts(const TextImportOptions& options) {
+  LRA_ASSIGN_OR_RETURN(const std::vector<SplitFile> files, SplitFilesOf(options));
   // What is missing is said before the first file is read.
   for (const SplitFile& file : files) {
     LRA_RETURN_IF_ERROR(OpenTextRows(file.path, options.fields).status());
   }
   const int64_t read_tokens =
       options.max_length_tokens > 0 ? options.max_length_tokens : kUsualTextTokens;
-  TextImport result;
-  result.directory = options.out.empty() ? DefaultDataDirectory(options.task) : options.out;
-  LRA_RETURN_IF_ERROR(CheckOut(result.directory, options.task));
-  LRA_ASSIGN_OR_RETURN(StagingDirectory staging, StageTexts(result.directory));
+  ImportedData result;
+  LRA_ASSIGN_OR_RETURN(StagingDirectory staging, StageImport(options, &result));
   Progress progress(
       {.label = absl::StrCat("read ", options.task), .unit = "examples", .quiet = options.quiet});
   LRA_ASSIGN_OR_RETURN(const TextSurvey survey,
                        SurveyTexts(files, options.fields, read_tokens, &progress));
   progress.Finish();
-  result.longer_texts = survey.longer_texts;
+  result.longer_examples = survey.longer_texts;
   LRA_ASSIGN_OR_RETURN(result.manifest, WriteTexts(options, files, survey, staging.path()));
-  LRA_RETURN_IF_ERROR(Annotate(CheckClasses(result.manifest), PathsOf(files)));
-  result.notes = DescribeClasses(result.manifest);
-  for (std::string& overlap : DescribeOverlap(result.manifest))
-    result.notes.push_back(std::move(overlap));
-  LRA_RETURN_IF_ERROR(WriteTextRules(staging.path(), read_tokens, &result));
-  LRA_RETURN_IF_ERROR(staging.Commit());
-  result.rules_path = JoinPath(result.directory, kDataOnlyTaskFile);
-  const absl::Status is_found = CheckDataOnlyFolder(result.directory, options.task);
-  if (!is_found.ok()) result.notes.push_back(std::string(is_found.message()));
+  LRA_RETURN_IF_ERROR(
+      FinishImport(options, files, "Imported texts", read_tokens, &staging, &result));
   return result;
 }
 

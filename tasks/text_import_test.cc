@@ -91,7 +91,7 @@ TEST_F(TextImportTest, MakesATaskOfTables) {
   // A tenth of 25 and of 26.
   EXPECT_EQ(imported->view.split(), DataView::HOLDOUT);
   EXPECT_EQ(imported->validation_examples, 4);
-  EXPECT_EQ(imported->longer_texts, 0);
+  EXPECT_EQ(imported->longer_examples, 0);
   EXPECT_THAT(imported->notes, ElementsAre("1 of the 5 examples of test have an input that stands "
                                            "in train, too: a score on test is not one of unseen "
                                            "inputs"));
@@ -205,13 +205,13 @@ TEST_F(TextImportTest, ModelsReadTheBeginningOfLongTexts) {
   ASSERT_TRUE(imported.ok()) << imported.status();
   EXPECT_EQ(imported->manifest.spec().max_length_tokens(), 5000);
   EXPECT_EQ(imported->view.max_length_tokens(), kUsualTextTokens);
-  EXPECT_EQ(imported->longer_texts, 1);
+  EXPECT_EQ(imported->longer_examples, 1);
   options.task = "whole";
   options.max_length_tokens = 6000;
   imported = ImportTexts(options);
   ASSERT_TRUE(imported.ok()) << imported.status();
   EXPECT_EQ(imported->view.max_length_tokens(), 5000);
-  EXPECT_EQ(imported->longer_texts, 0);
+  EXPECT_EQ(imported->longer_examples, 0);
 }
 
 TEST_F(TextImportTest, TakesAValidationSplitOrOnePool) {

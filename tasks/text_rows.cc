@@ -22,7 +22,6 @@
 #include "lra/excerpt.h"
 #include "lra/files.h"
 #include "lra/json_text.h"
-#include "lra/sha256.h"
 #include "lra/status_macros.h"
 #include "tasks/csv_reader.h"
 #include "tasks/file_kind.h"
@@ -52,19 +51,6 @@ absl::StatusOr<std::optional<TextRow>> CompleteRow(TextRow row, absl::string_vie
                                " is empty; give the example one, or leave the example out"));
   }
   return row;
-}
-
-std::string LastPartOf(absl::string_view path) {
-  while (path.size() > 1 && absl::EndsWith(path, "/")) path.remove_suffix(1);
-  return std::string(path.substr(path.rfind('/') + 1));
-}
-
-ManifestSource SourceOfFile(const std::string& path, const MappedFile& file) {
-  ManifestSource source;
-  source.set_name(LastPartOf(path));
-  source.set_size_bytes(static_cast<int64_t>(file.bytes().size()));
-  source.set_sha256(Sha256Hex(file.bytes()));
-  return source;
 }
 
 // Names of columns and fields come from files and command lines of any encoding, and are a whole
@@ -148,7 +134,7 @@ class TableRows : public TextRows {
                        label_place_, text_place_);
   }
 
-  ManifestSource Source() const override { return SourceOfFile(path_, file_); }
+  ManifestSource Source() const override { return SourceOfFile(path_, file_.bytes()); }
 
  private:
   // That of a second file would make a class of its name.
@@ -250,7 +236,7 @@ class JsonRows : public TextRows {
     return std::nullopt;
   }
 
-  ManifestSource Source() const override { return SourceOfFile(path_, file_); }
+  ManifestSource Source() const override { return SourceOfFile(path_, file_.bytes()); }
 
  private:
   std::string Where() const { return absl::StrCat(path_, ": line ", line_); }

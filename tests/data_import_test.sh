@@ -62,7 +62,7 @@ expect 0 'films linear seed 0: .*test' "$lra" train --task films --attention lin
 # One pool, numbered columns, a length.
 { echo 'one text,1'; for id in $(seq 40); do echo "text $id of many,$((id % 3 * 5))"; done; } >pool.csv
 expect 0 '^  validation and test: 4 examples each, drawn at random from all \(view.split: SEED42\)$' "$lra" data import pool --all pool.csv --no-header --text 1 --label 2 --max-length 8 --quiet
-grep -q 'models read the first 8, 40 texts are longer' out || { fail 'the cut is not said'; cat out; }
+grep -q 'models read the first 8, 40 are longer' out || { fail 'the cut is not said'; cat out; }
 grep -q 'class 3 is "10": 13 examples' out || { fail 'numbers are not in their order'; cat out; }
 grep -q 'max_length_tokens: 8' csv/pool/task.textproto || fail 'the rules do not cut'
 expect 0 'move or link it to csv/later, where' "$lra" data import later --all pool.csv --no-header --text 1 --label 2 --out there --quiet
