@@ -180,7 +180,7 @@ TEST(LeaderboardPublishedTest, OnlyWhatWasObtainedAlikeIsSubtracted) {
 // The source says which override brings ours nearer to it, and that one alone may be there.
 TEST(LeaderboardPublishedTest, AnOverrideThatTheSourceNamesMayBeThere) {
   LocatedRecord run = OnTasks({"text"}, "nystromformer").front();
-  run.record.mutable_config()->set_protocol("nystrom@3");
+  run.record.mutable_config()->set_protocol("nystrom@5");
   run.record.mutable_config()->set_preset("nystrom");
   run.record.mutable_config()->mutable_numerics()->set_precision(NumericsConfig::BF16);
   auto& provenance = *run.record.mutable_provenance();
@@ -197,7 +197,7 @@ TEST(LeaderboardPublishedTest, AnOverrideThatTheSourceNamesMayBeThere) {
   EXPECT_THAT(text(run), Not(HasSubstr("ours - published")));
 }
 
-// An earlier version may have had other rules of a task, as that of ListOps with brackets had.
+// Earlier versions may have had other rules of a task: ListOps with brackets, 1,000 bytes of Text.
 TEST(LeaderboardPublishedTest, AnEarlierVersionIsSubtractedWhereItsRulesOfTheTaskAreTheSame) {
   const auto text = [](const std::string& task, const std::string& protocol) {
     LocatedRecord run = OnTasks({task}, "nystromformer").front();
@@ -207,8 +207,15 @@ TEST(LeaderboardPublishedTest, AnEarlierVersionIsSubtractedWhereItsRulesOfTheTas
     return WriteLeaderboard(Build({run}, {Load("nystromformer")}), TableFormat::kMarkdown);
   };
   const std::string difference = "| nystromformer: ours - published";
-  EXPECT_THAT(text("text", "nystrom@2"), Not(HasSubstr(difference)));
-  EXPECT_THAT(text("text", "nystrom@3"), HasSubstr(difference));
+  EXPECT_THAT(text("image", "nystrom@2"), Not(HasSubstr(difference)));
+  EXPECT_THAT(text("image", "nystrom@3"), HasSubstr(difference));
+  EXPECT_THAT(text("text", "nystrom@5"), HasSubstr(difference));
+  for (const char* earlier : {"nystrom@3", "nystrom@4"}) {
+    EXPECT_THAT(
+        text("text", earlier),
+        AllOf(HasSubstr("| Nyströmformer (published)"),
+              HasSubstr("(text: version 5 or later), preset nystrom"), Not(HasSubstr(difference))));
+  }
   EXPECT_THAT(text("listops", "nystrom@4"), HasSubstr(difference));
   EXPECT_THAT(text("listops", "nystrom@3"),
               AllOf(Not(HasSubstr(difference)),

@@ -228,6 +228,27 @@ protocols/nystrom@4 listops 7620d531a374
 protocols/nystrom@4 pathfinder32 2ec5219fe758
 protocols/nystrom@4 retrieval 90ff97306cd4
 protocols/nystrom@4 text 893697a23c5e
+protocols/nystrom@5 */cosformer 43f38229c514
+protocols/nystrom@5 */cottention 43f38229c514
+protocols/nystrom@5 */factorized 43f38229c514
+protocols/nystrom@5 */fnet 43f38229c514
+protocols/nystrom@5 */identity 43f38229c514
+protocols/nystrom@5 */leaky_relu 43f38229c514
+protocols/nystrom@5 */linear 43f38229c514
+protocols/nystrom@5 */linformer f714400c7e3a
+protocols/nystrom@5 */nystromformer 232f228b2a48
+protocols/nystrom@5 */performer 875ff98f17bb
+protocols/nystrom@5 */reformer 9857208c3274
+protocols/nystrom@5 */relu 43f38229c514
+protocols/nystrom@5 */rfa 43f38229c514
+protocols/nystrom@5 */s4d 43f38229c514
+protocols/nystrom@5 */sinkhorn 43f38229c514
+protocols/nystrom@5 db5042a2c5a1
+protocols/nystrom@5 image b8145a7e80e4
+protocols/nystrom@5 listops 7620d531a374
+protocols/nystrom@5 pathfinder32 2ec5219fe758
+protocols/nystrom@5 retrieval 90ff97306cd4
+protocols/nystrom@5 text 82be0e00103b
 protocols/s4@4 */s4d aed85c8910c4
 protocols/s4@4 5e6d46c3e73b
 protocols/s4@4 image 2373017a25f1
