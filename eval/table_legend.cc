@@ -152,9 +152,10 @@ std::vector<std::string> Legend(const Leaderboard& board) {
     sentences.push_back(internal::CostLegend(board.tables.front()));
   if (HasDifferences(board)) {
     sentences.push_back(
-        "Ours - published: of the same method and task, under the protocol and preset of the "
-        "published row, with our interval moved by the printed number, which is taken as exact. "
-        "Code and data may still differ.");
+        "Ours - published: of the same method and task, under the protocol and preset nearest to "
+        "those of the published row, with our interval moved by the printed number, which is taken "
+        "as exact. Code and data may still differ, and settings where the published table's note "
+        "says so.");
   }
   return sentences;
 }

@@ -3,10 +3,10 @@
 // s and its lower bound as in the released BERT code.
 //   o_i = s^-sigmoid(m) sum_j cos(q_i, k_j) v_j,  s = number of kept keys seen (at least 1)
 // m is a learned scalar of each head. Causal: ROW divides the sum of row i by i's own power (eq. 4
-// read row by row), VALUE each value by its own, as in the released GPT code. The paper's appendix
-// divides all values by the power of one s, the whole sequence's; that would let an output depend
-// on how many tokens follow, so it is not offered. Rows are normalised by
-// sqrt(|x|^2 + norm_epsilon); the released code divides by max(|x|, 1e-12).
+// read row by row), VALUE each value by its own, as in the released GPT code. The listing of the
+// paper's appendix has one s for each call, by its comment the length at the current timestep; one
+// for a whole sequence would let an output depend on how many tokens follow, so it is not offered.
+// Rows are normalised by sqrt(|x|^2 + norm_epsilon); the released code divides by max(|x|, 1e-12).
 #include "lra/check.h"
 #include "lra/status_macros.h"
 #include "models/attention/cottention.pb.h"

@@ -1,6 +1,6 @@
 // factorized: any point of the family of linear attentions: feature map x re-weighting x
 // normaliser. Source: the family as in Katharopoulos et al. 2020, eqs. 4-6; the axes as ablated in
-// Qin et al. 2022 (tables 1, 2 and 6). Named methods of the family have plug-ins of their own.
+// Qin et al. 2022 (tables 1 and 6). Named methods of the family have plug-ins of their own.
 #include <cmath>
 #include <string>
 

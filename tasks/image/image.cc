@@ -1,7 +1,7 @@
 // CIFAR-10 (Krizhevsky 2009) read pixel by pixel, as in the Long-Range Arena (Tay et al. 2021):
 // what does a 32 x 32 picture show? The colours are stored; the view makes them grey. And
 // cifar_pixels, the same pictures with every value of every pixel guessed from the earlier ones, as
-// in Katharopoulos et al. 2020, section 4.2.2 (Table 1).
+// in Katharopoulos et al. 2020, section 4.2.2 (Table 2).
 //
 //   source: 3 x 32 x 32 bytes     label: 0 airplane ... 9 truck
 //   sizes:  50,000 / 10,000; the view cuts validation from train
