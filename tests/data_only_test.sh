@@ -37,6 +37,16 @@ sed -n '/^name: "votes"/,/^```/p' "$here/../docs/data_only_task.md" | grep -v '`
 sed -n '/^name: /,/^}/p' data/votes/task.textproto >rules
 diff shown rules || { echo 'FAILED: docs/data_only_task.md does not show the rules'; failures=$((failures + 1)); }
 
+# Arrays become a task with one command.
+"$python" "$here/../examples/votes/save_votes.py"
+expect 0 'sequences: at most 64 ids of 1 to 3$' "$lra" data import elections --train train.npz --test test.npz --quiet
+grep -q 'wrote data/elections/task.textproto: its rules' out || { echo 'FAILED: the rules of arrays are not named'; cat out; failures=$((failures + 1)); }
+expect 0 'elections, imported, valid' "$lra" data verify elections --quiet
+expect 0 'elections linear seed 0: .*test' "$lra" train --task elections --attention linear --preset smoke --set train.steps=2 \
+  --set train.eval_every_steps=2 --quiet --out arrays
+expect 2 'belong to texts; the arrays of an .npz file are labels and tokens or images' "$lra" data import other --train train.npz --test test.npz --label y
+expect 2 'train.npz, test.csv: some are arrays' "$lra" data import other --train train.npz --test test.csv
+
 # Facts.
 expect 0 '^  data/votes: imported, 2,400 examples' "$lra" data list
 expect 0 '"task": "votes"' "$lra" data list --json
