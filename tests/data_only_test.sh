@@ -43,7 +43,7 @@ expect 0 'sequences: at most 64 ids of 1 to 3$' "$lra" data import elections --t
 grep -q 'wrote data/elections/task.textproto: its rules' out || { echo 'FAILED: the rules of arrays are not named'; cat out; failures=$((failures + 1)); }
 expect 0 'elections, imported, valid' "$lra" data verify elections --quiet
 expect 0 'elections linear seed 0: .*test' "$lra" train --task elections --attention linear --preset smoke --set train.steps=2 \
-  --set train.eval_every_steps=2 --quiet --out arrays
+  --set train.eval_every_steps=2 --quiet --out array_run
 expect 2 'belong to texts; the arrays of an .npz file are labels and tokens or images' "$lra" data import other --train train.npz --test test.npz --label y
 expect 2 'train.npz, test.csv: some are arrays' "$lra" data import other --train train.npz --test test.csv
 
