@@ -206,6 +206,8 @@ Batches PlanEvaluation(const SplitView& split, int64_t batch_examples, int64_t e
 struct TrainLoader::State {
   State(const SplitView& view, const LoaderOptions& loader_options, Position start)
       : split(view), options(loader_options), consumed(start), planned(start) {
+    LRA_CHECK(split.size() > 0 && options.batch_examples > 0);
+    LRA_CHECK(start.epoch >= 0 && start.batch >= 0);
     batches_per_epoch = std::max<int64_t>(EpochBatches(split, options), 1);
     Normalise(&consumed);
     planned = consumed;
@@ -256,7 +258,6 @@ struct TrainLoader::State {
 
 TrainLoader::TrainLoader(const SplitView& split, const LoaderOptions& options, Position start)
     : state_(std::make_unique<State>(split, options, start)) {
-  LRA_CHECK(split.size() > 0 && options.batch_examples > 0);
   if (options.prefetch_batches > 0)
     state_->thread = std::thread([state = state_.get()] { state->Run(); });
 }

@@ -70,7 +70,7 @@ class TrainLoader {
   struct Position {
     int64_t epoch = 0;
     int64_t batch = 0;  // how many batches of the epoch were consumed
-  };
+  };  // neither is below 0
   // `split` must outlive the loader.
   TrainLoader(const SplitView& split, const LoaderOptions& options, Position start);
   ~TrainLoader();

@@ -159,6 +159,17 @@ TEST_F(LoaderTest, TheOrderIsAFunctionOfSeedAndEpoch) {
   EXPECT_NE(plan, PlanEpoch(split_, Sevens(4, 3), 1));
 }
 
+TEST_F(LoaderTest, RefusesAPositionBelowZeroAndBatchesOfNothing) {
+  const auto load = [this](const LoaderOptions& options, TrainLoader::Position start) {
+    TrainLoader(split_, options, start).Next();
+  };
+  const TrainLoader::Position before_epochs = {.epoch = -1}, before_batches = {.batch = -1};
+  EXPECT_DEATH(load(Sevens(4, 3), before_epochs), "start.epoch");
+  EXPECT_DEATH(load(Sevens(4, 3), before_batches), "start.batch");
+  const LoaderOptions nothing = {.batch_examples = 0};
+  EXPECT_DEATH(load(nothing, {}), "batch_examples");
+}
+
 TEST_F(LoaderTest, PretrainingHasAnOrderOfItsOwn) {
   LoaderOptions options = Sevens(4, 3);
   const auto labels = PlanEpoch(split_, options, 0);

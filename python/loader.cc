@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "datasets/real_tokens.h"
 #include "lra/config.h"
 #include "python/bindings.h"
@@ -89,13 +90,19 @@ BatchWithMasks BatchOf(const OpenedSplit& opened, const Examples& examples) {
   return AddMasks(MakeBatch(opened.split, examples), opened.view.zero_is_padding());
 }
 
+TrainLoader::Position CheckedPosition(int64_t epoch, int64_t batch = 0) {
+  if (epoch >= 0 && batch >= 0) return {.epoch = epoch, .batch = batch};
+  throw nb::value_error(
+      absl::StrCat("epoch is ", epoch, " and batch ", batch, "; both must be at least 0").c_str());
+}
+
 // Training's batches from a position on, made in advance by a thread of their own.
 class Batches {
  public:
   Batches(const OpenedSplit& opened, const ResolvedConfig& resolved, int64_t epoch, int64_t batch)
       : zero_is_padding_(opened.view.zero_is_padding()),
         loader_(opened.split, MakeLoaderOptions(resolved.config.train(), resolved.config.seed()),
-                {.epoch = epoch, .batch = batch}) {}
+                CheckedPosition(epoch, batch)) {}
 
   BatchWithMasks Next() { return AddMasks(loader_.Next(), zero_is_padding_); }
   std::pair<int64_t, int64_t> position() const {
@@ -110,7 +117,7 @@ class Batches {
 std::vector<Examples> Plan(const OpenedSplit& opened, const ResolvedConfig& resolved,
                            int64_t epoch) {
   return PlanEpoch(opened.split, MakeLoaderOptions(resolved.config.train(), resolved.config.seed()),
-                   epoch);
+                   CheckedPosition(epoch).epoch);
 }
 
 std::vector<Examples> EvaluationPlan(const OpenedSplit& opened, const ResolvedConfig& resolved) {

@@ -123,6 +123,8 @@ def try_loader():
     assert sorted(sum(seen, [])) == list(range(len(held.split))) and seen == [list(b.example_ids) for b in held]
     assert all(max(len(held.split[i][0]) for i in a) >= max(len(held.split[i][0]) for i in b) for a, b in zip(seen, seen[1:]))
     raised(ValueError, lambda: next(held.steps()))
+    for call in (lambda: next(loader.steps(-1, -2)), lambda: next(loader.steps(0, -1)), lambda: loader.plan(-1)):
+        assert "both must be at least 0" in raised(ValueError, call)
     assert lra.loader("listops", batch=7, seed=3, data=pathlib.Path("data/listops")).plan() == loader.plan()
     assert "attention" in raised(ValueError, lambda: lra.loader(loader.config, attention="linear", data="data/listops"))
     copies = next(iter(lra.loader("copy", data="data/copy", set=["attention.causal=true"])))

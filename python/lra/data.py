@@ -222,7 +222,7 @@ class Loader:
         return self._epoch(epoch)
 
     def steps(self, epoch: int = 0, batch: int = 0) -> Iterator[Batch]:
-        """Training batches without end, epoch after epoch, from the position on."""
+        """Training batches without end, epoch after epoch, from the position on. ValueError where it is below 0."""
         if not self._is_training:
             raise ValueError(f"split {self.split.name} is not trained on: iterate over the loader")
         batches = _lra.Batches(self.split._split, self.config._config, epoch, batch)
