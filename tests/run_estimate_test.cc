@@ -12,6 +12,9 @@
 #include "lra/files.h"
 #include "run_folder/run_claim.h"
 #include "tests/training_fixture.h"
+#include "train/estimate.h"
+#include "train/label_objective.h"
+#include "train/run.h"
 #include "train/trainer.h"
 
 namespace lra {
@@ -59,6 +62,42 @@ TEST_F(RunEstimateTest, CountsWhatTheRunDoesAndLeavesNothing) {
   const int64_t at_the_end = estimate->disk_bytes() - estimate->checkpoint_bytes();
   EXPECT_GT(at_the_end, bytes / 2);
   EXPECT_LT(at_the_end, bytes * 2);
+}
+
+// Held against the looks of the run itself, by the estimate before training and by --dry-run.
+TEST_F(RunEstimateTest, BothEstimatesCountTheLooksThatAreTaken) {
+  const TrainRequest request = Request(
+      "counted/run", "linear",
+      {"train.steps=11", "train.eval_every_steps=6", "train.batch_examples=12",
+       "evaluation.selection=FIXED_STEP", "evaluation.step=8", "evaluation.drop_last=true"});
+  const auto planned = EstimateRun(request);
+  ASSERT_TRUE(planned.ok()) << planned.status();
+  EXPECT_EQ(planned->stage(0).validations(), 3);  // at 6, the kept one at 8, at the end
+  {
+    const auto run = OpenRun(request);
+    ASSERT_TRUE(run.ok()) << run.status();
+    const LabelObjective objective(**run);
+    const auto before = EstimateStage(**run, LabelStage(objective, run->get()));
+    ASSERT_TRUE(before.ok()) << before.status();
+    // Three batches of twelve of the 40 examples each time, and 1.5 times of two splits at the end.
+    EXPECT_EQ(before->forward_batches, 3 * 3 + 1.5 * 2 * 3);
+  }
+  const auto record = TrainRun(request);
+  ASSERT_TRUE(record.ok()) << record.status();
+  const auto is_validated = [](const CurvePoint& point) { return point.validation_size() > 0; };
+  EXPECT_EQ(std::count_if(record->curve().begin(), record->curve().end(), is_validated), 3);
+}
+
+// Where an earlier budget of pretraining ends, there is a look too.
+TEST_F(RunEstimateTest, EachBudgetOfPretrainingEndsWithAValidation) {
+  const auto estimate =
+      EstimateRun(Request("budgets", "linear",
+                          {"train.steps=2", "train.batch_examples=4", "train.eval_every_steps=8",
+                           "pretrain.objective=MASKED", "pretrain.examples=40",
+                           "pretrain.learning_rate=1e-3", "pretrain.masked_fraction=0.2",
+                           "pretrain.until=NOTHING", "pretrain.continued_from_examples=12"}));
+  ASSERT_TRUE(estimate.ok()) << estimate.status();
+  EXPECT_EQ(estimate->stage(0).validations(), 3);  // at 3, 8 and 10
 }
 
 TEST_F(RunEstimateTest, ASearchIsItsTrialsAndPretrainingAStage) {

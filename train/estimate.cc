@@ -18,9 +18,9 @@
 #include "models/base/device_work.h"
 #include "models/base/runtime.h"
 #include "models/parameter_count.h"
-#include "train/batch_statistics.h"
 #include "train/probe.h"
 #include "train/shared_gradient.h"
+#include "train/validations.h"
 
 namespace lra {
 namespace {
@@ -103,21 +103,16 @@ absl::Status CheckParts(const Run& run, const MicroBatch& choice) {
       "; leave --micro-batch out, raise --memory-budget, or lower train.batch_examples"));
 }
 
-// Forward passes of all validations, and of test (taken as large as validation) at the end, in
-// batches.
-double EvaluationBatches(const Run& run, const Objective& objective) {
-  const TrainConfig& train = run.config().train();
-  const double all = static_cast<double>(run.validation.size());
-  const double looked_at =
-      train.validation_examples() > 0 ? std::min<double>(train.validation_examples(), all) : all;
-  const int scored = run.config().evaluation().scored_examples();
-  const double one_test = scored > 0 ? std::min<double>(scored, all) : all;
-  const double tested = objective.is_tested() ? one_test : 0;
-  const double looks = std::max<double>(1, objective.steps() / train.eval_every_steps());
-  const double measured = objective.is_tested()
-                              ? static_cast<double>(MeasuredBatches(run.config(), run.train.size()))
-                              : 0;
-  return (looks * looked_at + 3 * tested) / train.batch_examples() + looks * measured;
+// Forward passes of all validations, and of scoring at the end (test taken as large as validation),
+// in batches.
+double ForwardBatches(const Run& run, const Objective& objective) {
+  const ExperimentConfig& config = run.config();
+  const double validations = static_cast<double>(CountValidations(objective, config.train())) *
+                             ValidationBatches(run, objective);
+  if (!objective.is_tested()) return validations;
+  const double one_split =
+      EvaluationBatches(config, run.validation.size(), config.evaluation().scored_examples());
+  return validations + 2 * CheckpointsScored(run.request) * one_split;
 }
 
 // What a rank computes of a batch at once (SharedGradient).
@@ -161,6 +156,7 @@ absl::StatusOr<StageEstimate> EstimateStage(const Run& run, const Stage& stage) 
   estimate.steps = stage.objective->steps();
   estimate.parameters = stage.objective->parameters().count();
   estimate.is_tested = stage.objective->is_tested();
+  estimate.forward_batches = ForwardBatches(run, *stage.objective);
   const int64_t parts = stage.micro_batch_examples;
   LRA_RETURN_IF_ERROR(ProbeTraining(run, stage, FirstShard(run, plan.back()), parts).status());
   const int64_t ranks = run.ranks->size();
@@ -173,7 +169,7 @@ absl::StatusOr<StageEstimate> EstimateStage(const Run& run, const Stage& stage) 
                          ProbeTraining(run, stage, FirstShard(run, examples), parts));
     estimate.step_seconds += shards_each * training / 3;
     LRA_ASSIGN_OR_RETURN(const double forward, ProbeForward(run, run.train, examples));
-    estimate.total_seconds += EvaluationBatches(run, *stage.objective) * forward / (3 * ranks);
+    estimate.total_seconds += estimate.forward_batches * forward / (3 * ranks);
   }
   estimate.total_seconds += estimate.steps * estimate.step_seconds;
   if (estimate.is_tested) {

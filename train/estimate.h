@@ -21,6 +21,8 @@ struct StageEstimate {
   double step_seconds = 0;
   // Objective::is_tested.
   bool is_tested = false;
+  // Batches that go forward in validations and the final scoring.
+  double forward_batches = 0;
   // Steps and validations, and the final test of what is tested.
   double total_seconds = 0;
   // After the longest batch.

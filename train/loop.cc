@@ -29,6 +29,7 @@
 #include "train/stage_checkpoints.h"
 #include "train/step_graphs.h"
 #include "train/step_sums.h"
+#include "train/validations.h"
 
 namespace lra {
 namespace {
@@ -95,8 +96,7 @@ class Loop {
     return objective_.MakeSchedule(step).At(step, state_.plateau_reductions());
   }
   bool IsEvaluation(int64_t step) const {
-    return step % run_.config().train().eval_every_steps() == 0 || objective_.EndsAt(step) ||
-           step == objective_.kept_step();
+    return IsValidatedAt(objective_, run_.config().train(), step);
   }
   bool IsCurvePoint(int64_t step) const {
     return IsEvaluation(step) || step % run_.config().train().log_every_steps() == 0;

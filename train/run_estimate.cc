@@ -26,21 +26,19 @@
 #include "lra/status_macros.h"
 #include "models/base/torch_status.h"
 #include "run_folder/checkpoint.h"
-#include "train/batch_statistics.h"
 #include "train/estimate.h"
 #include "train/label_objective.h"
 #include "train/pretrain.h"
 #include "train/probe.h"
 #include "train/stage_checkpoints.h"
 #include "train/token_objective.h"
+#include "train/validations.h"
 
 namespace lra {
 namespace {
 
 // Selected and last.
 constexpr int kMostCheckpointsScored = 2;
-// The last one in about half the runs.
-constexpr double kCheckpointsScored = 1.5;
 
 // Wall time since this process was started, by what the kernel noted of it (field 22 of proc(5)'s
 // stat, in clock ticks since boot); 0 where it does not tell.
@@ -96,20 +94,6 @@ absl::StatusOr<double> BatchSeconds(const Run& run) {
                    [&](const auto& batch) { return ProbeForward(run, run.validation, batch); });
 }
 
-// How many batches the first `limit` examples (0 = all) of a split of this size fill.
-double BatchesOf(const Run& run, int64_t split_examples, int64_t limit) {
-  const int64_t batch_examples = run.config().train().batch_examples();
-  const int64_t examples = EvaluatedExamples(split_examples, batch_examples, limit,
-                                             run.config().evaluation().drop_last());
-  return static_cast<double>(examples) / static_cast<double>(batch_examples);
-}
-
-int64_t Validations(const Stage& stage, const TrainConfig& train) {
-  const int64_t steps = stage.objective->steps(), every = train.eval_every_steps();
-  const int64_t kept = stage.objective->kept_step();
-  return (steps + every - 1) / every + (kept > 0 && kept < steps && kept % every != 0 ? 1 : 0);
-}
-
 int64_t DirectoryBytes(const std::string& directory) {
   int64_t bytes = 0;
   std::error_code failed;
@@ -137,15 +121,6 @@ int CheckpointsKept(const Stage& stage, const RuntimeConfig& runtime, const Stag
   return has_others ? kept : static_cast<int>(std::min<int64_t>(kept, cost.validations() + fixed));
 }
 
-// Seconds of one validation, batch norms' statistics included.
-double ValidationSeconds(const Run& run, const Stage& stage, double batch_seconds) {
-  const double scored =
-      BatchesOf(run, run.validation.size(), run.config().train().validation_examples());
-  const int64_t measured =
-      stage.objective->is_tested() ? MeasuredBatches(run.config(), run.train.size()) : 0;
-  return batch_seconds * (scored + static_cast<double>(measured));
-}
-
 // Steps first, so that the checkpoint holds moments.
 absl::StatusOr<StageCost> MeasureStage(const Run& run, const Stage& stage, double batch_seconds) {
   StageCost cost;
@@ -156,8 +131,8 @@ absl::StatusOr<StageCost> MeasureStage(const Run& run, const Stage& stage, doubl
   LRA_ASSIGN_OR_RETURN(const double step,
                        MeanProbe(plan, [&](const auto& b) { return ProbeStep(run, stage, b); }));
   cost.set_step_seconds(step);
-  cost.set_validations(Validations(stage, run.config().train()));
-  cost.set_validation_seconds(ValidationSeconds(run, stage, batch_seconds));
+  cost.set_validations(CountValidations(*stage.objective, run.config().train()));
+  cost.set_validation_seconds(batch_seconds * ValidationBatches(run, *stage.objective));
   StageCheckpoints checkpoints(run.request.runtime, stage);
   LRA_RETURN_IF_ERROR(MakeDirectories(stage.directory));
   const Timer timer;
@@ -194,9 +169,9 @@ absl::StatusOr<Scoring> MeasureScoring(const Run& run) {
                     {.splits = {"test"}, .view = &view, .threads = run.request.runtime.threads()}));
   LRA_ASSIGN_OR_RETURN(const SplitView test, SplitView::Create(data, "test", view));
   const int64_t limit = run.config().evaluation().scored_examples();
-  return Scoring{
-      .batches = BatchesOf(run, test.size(), limit) + BatchesOf(run, run.validation.size(), limit),
-      .open_seconds = timer.wall()};
+  return Scoring{.batches = EvaluationBatches(run.config(), test.size(), limit) +
+                            EvaluationBatches(run.config(), run.validation.size(), limit),
+                 .open_seconds = timer.wall()};
 }
 
 void AddSums(double cpu_share, RunEstimate* estimate) {
@@ -248,8 +223,8 @@ absl::StatusOr<RunEstimate> Measure(const TrainRequest& request) {
   LRA_ASSIGN_OR_RETURN(*estimate.add_stage(), MeasureStage(*run, stage, batch_seconds));
   const double cpu_share = probes.cpu() / probes.wall();
   LRA_ASSIGN_OR_RETURN(const Scoring scoring, MeasureScoring(*run));
-  const double checkpoints = request.skips_last_checkpoint ? 1 : kCheckpointsScored;
-  estimate.set_score_seconds(scoring.open_seconds + checkpoints * scoring.batches * batch_seconds);
+  estimate.set_score_seconds(scoring.open_seconds +
+                             CheckpointsScored(request) * scoring.batches * batch_seconds);
   const SearchConfig& search = run->config().search();
   estimate.set_trials(std::max(1, search.budget_trials()));
   AddSums(cpu_share, &estimate);
