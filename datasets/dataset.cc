@@ -97,6 +97,7 @@ absl::StatusOr<Dataset> Dataset::Open(absl::string_view directory, const OpenOpt
   LRA_ASSIGN_OR_RETURN(Manifest manifest, ReadManifest(directory));
   Dataset data;
   data.directory_ = std::string(directory);
+  data.threads_ = options.threads;
   data.manifest_ = std::make_shared<const Manifest>(std::move(manifest));
   LRA_RETURN_IF_ERROR(CheckWhole(*data.manifest_, directory, options));
   LRA_ASSIGN_OR_RETURN(const std::vector<std::string> stored,

@@ -31,6 +31,7 @@ struct OpenOptions {
   // Whether size and SHA-256 of every file of these splits are compared with the manifest before
   // anything is read.
   bool check_hashes = true;
+  // For opening, and for what views of it compute when they are made; 0 = all cores.
   int threads = 0;
 };
 
@@ -48,11 +49,14 @@ class Dataset {
   const Manifest& manifest() const { return *manifest_; }
   const TaskSpec& spec() const { return manifest_->spec(); }
   const std::string& directory() const { return directory_; }
+  // OpenOptions::threads, as asked for.
+  int threads() const { return threads_; }
   // Returns nullptr if the split was not opened.
   const internal::MappedSplit* split(absl::string_view name) const;
 
  private:
   std::string directory_;
+  int threads_ = 0;
   std::shared_ptr<const Manifest> manifest_;
   std::vector<std::shared_ptr<const internal::MappedSplit>> splits_;
 };

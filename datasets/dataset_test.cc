@@ -88,6 +88,7 @@ TEST_F(DatasetTest, HoldsWhatWasWritten) {
     EXPECT_GT(manifest_.splits(0).shards_size(), 1);
     const auto data = Dataset::Open(path_, {.threads = 2});
     ASSERT_TRUE(data.ok()) << data.status();
+    EXPECT_EQ(data->threads(), 2);
     ExpectHolds(*data, splits_, is_pair);
     const auto tokens =
         MappedNpy::Open(JoinPath(path_, manifest_.splits(0).shards(0).files(0).name()));

@@ -74,7 +74,8 @@ absl::Status SplitView::MeasureLengths(int column) {
   std::vector<int32_t>& lengths = lengths_.emplace_back(examples_.size());
   const bool ids = data_.spec().content() == TaskSpec::IDS;
   const int64_t slices = (size() + kSliceExamples - 1) / kSliceExamples;
-  LRA_RETURN_IF_ERROR(ParallelFor(ResolveThreads(0), slices, [&](int64_t slice) -> absl::Status {
+  const int threads = ResolveThreads(data_.threads());
+  LRA_RETURN_IF_ERROR(ParallelFor(threads, slices, [&](int64_t slice) -> absl::Status {
     std::vector<uint16_t> scratch;
     const int64_t end = std::min(size(), (slice + 1) * kSliceExamples);
     for (int64_t i = slice * kSliceExamples; i < end; ++i) {

@@ -103,6 +103,8 @@ def try_split():
     raised(IndexError, lambda: train[-len(train) - 1])
     again = pickle.loads(pickle.dumps(train))
     assert len(again) == len(train) and (again[3][0] == ids).all()
+    one_thread = lra.open("data/listops", threads=1)["train"].__reduce__()
+    assert one_thread[0](*one_thread[1]).__reduce__()[1][-1] == 1
     batch = train.batch([3, 0])
     assert batch.ids.shape == batch.keep.shape and (batch.ids[0, batch.keep[0]] == ids).all()
     assert list(batch.labels) == [train[3][1], train[0][1]] and not batch.ids[~batch.keep].any()

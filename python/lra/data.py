@@ -77,14 +77,14 @@ class Split:
     """
 
     def __init__(self, directory: str, name: str, view: _lra.View, check_hashes: bool = True, threads: int = 0) -> None:
-        self._made_of = directory, name, view
+        self._made_of, self._threads = (directory, name, view), threads
         self._split = _lra.Split.open(directory, name, view, check_hashes, threads)
         self.name = name
         # What the view yields: vocabulary_size, classes, max_length_tokens, is_pair, is_real, token_names, ...
         self.spec: dict[str, Any] = json.loads(self._split.spec_json())
 
     def __reduce__(self) -> tuple:
-        return Split, (*self._made_of, False)  # the files were checked when this one was opened
+        return Split, (*self._made_of, False, self._threads)  # the files were checked when this one was opened
 
     def __len__(self) -> int:
         return len(self._split)
