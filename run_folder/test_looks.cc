@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "eval/machine.h"
 #include "eval/run_record.h"
@@ -23,17 +25,30 @@ absl::Status WriteLog(absl::string_view run_dir, const std::vector<TestLook>& lo
   return WriteSealedTextProto(LogPath(run_dir), log);
 }
 
-// Others hold it for milliseconds, so it is worth to wait.
-absl::StatusOr<FileLock> LockLog(absl::string_view run_dir) {
+// Others hold it for milliseconds, so it is worth to wait. Nothing where the file system has no
+// locks.
+absl::StatusOr<std::optional<FileLock>> LockLog(absl::string_view run_dir) {
   using std::chrono::milliseconds, std::chrono::seconds, std::chrono::steady_clock;
   constexpr seconds kPatience{10};
   constexpr milliseconds kRetry{20};
   const auto deadline = steady_clock::now() + kPatience;
   while (true) {
     absl::StatusOr<FileLock> lock = FileLock::Acquire(JoinPath(run_dir, ".test_looks.lock"));
-    if (!absl::IsFailedPrecondition(lock.status()) || steady_clock::now() >= deadline) return lock;
+    if (absl::IsUnimplemented(lock.status())) return std::nullopt;
+    const bool is_held = absl::IsFailedPrecondition(lock.status());
+    if (!is_held || steady_clock::now() >= deadline) {
+      LRA_RETURN_IF_ERROR(lock.status());
+      return *std::move(lock);
+    }
     std::this_thread::sleep_for(kRetry);
   }
+}
+
+// While the log's lock is held, or there is none.
+absl::Status WriteWith(absl::string_view run_dir, const std::vector<TestLook>& looks,
+                       RunRecord record) {
+  record.mutable_test_looks()->Assign(looks.begin(), looks.end());
+  return WriteRunRecord(run_dir, record);
 }
 
 }  // namespace
@@ -46,8 +61,7 @@ absl::StatusOr<std::vector<TestLook>> TestLooks(absl::string_view run_dir) {
 }
 
 absl::Status LogTestLook(absl::string_view run_dir, absl::string_view command, int64_t step) {
-  const absl::StatusOr<FileLock> lock = LockLog(run_dir);
-  if (!absl::IsUnimplemented(lock.status())) LRA_RETURN_IF_ERROR(lock.status());
+  LRA_ASSIGN_OR_RETURN(const std::optional<FileLock> lock, LockLog(run_dir));
   LRA_ASSIGN_OR_RETURN(std::vector<TestLook> looks, TestLooks(run_dir));
   const auto is_this = [&](const TestLook& look) {
     return look.command() == command && look.step() == step;
@@ -61,8 +75,14 @@ absl::Status LogTestLook(absl::string_view run_dir, absl::string_view command, i
   LRA_RETURN_IF_ERROR(WriteLog(run_dir, looks));
   if (!FileExists(JoinPath(run_dir, kRecordFile))) return absl::OkStatus();
   LRA_ASSIGN_OR_RETURN(RunRecord record, ReadRunRecord(run_dir));
-  record.mutable_test_looks()->Assign(looks.begin(), looks.end());
-  return WriteRunRecord(run_dir, record);
+  return WriteWith(run_dir, looks, std::move(record));
+}
+
+absl::Status WriteRecordWithLooks(absl::string_view run_dir, RunRecord record) {
+  LRA_RETURN_IF_ERROR(MakeDirectories(run_dir));
+  LRA_ASSIGN_OR_RETURN(const std::optional<FileLock> lock, LockLog(run_dir));
+  LRA_ASSIGN_OR_RETURN(const std::vector<TestLook> looks, TestLooks(run_dir));
+  return WriteWith(run_dir, looks, std::move(record));
 }
 
 }  // namespace lra

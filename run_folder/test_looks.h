@@ -23,6 +23,10 @@ absl::StatusOr<std::vector<TestLook>> TestLooks(absl::string_view run_dir);
 // process writes the log; FailedPrecondition where that lasts ten seconds.
 absl::Status LogTestLook(absl::string_view run_dir, absl::string_view command, int64_t step);
 
+// Writes the run's record with all looks that are logged; none is logged in between. The errors of
+// TestLooks and WriteRunRecord, and of waiting for another process as above.
+absl::Status WriteRecordWithLooks(absl::string_view run_dir, RunRecord record);
+
 }  // namespace lra
 
 #endif  // LRA_RUN_FOLDER_TEST_LOOKS_H_

@@ -8,8 +8,10 @@
 #include <thread>
 #include <utility>
 
+#include "eval/run_record.h"
 #include "lra/files.h"
 #include "lra/folder_test_util.h"
+#include "lra/textproto.h"
 
 namespace lra {
 namespace {
@@ -44,6 +46,34 @@ TEST(TestLooks, ALookWaitsForAnotherThatIsBeingLogged) {
   EXPECT_EQ(LogTestLook(run, "lra eval run --split test", 20), absl::OkStatus());
   ending.join();
   EXPECT_EQ(TestLooks(run)->size(), 1u);
+}
+
+// A look that is logged while a run ends stands in its record.
+TEST(TestLooks, ARecordWaitsForALookThatIsBeingLoggedAndHoldsIt) {
+  const TestFolder folder;
+  const std::string run = folder.File("run");
+  ASSERT_TRUE(MakeDirectories(run).ok());
+  ASSERT_TRUE(LogTestLook(run, kTrainLook, 20).ok());
+  auto lock = FileLock::Acquire(JoinPath(run, ".test_looks.lock"));
+  ASSERT_TRUE(lock.ok()) << lock.status();
+  std::optional<FileLock> held(*std::move(lock));
+  RunRecord log;
+  log.mutable_test_looks()->Add()->set_command(kTrainLook);
+  log.mutable_test_looks()->Add()->set_command("lra eval run --split test");
+  std::thread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    EXPECT_FALSE(FileExists(JoinPath(run, kRecordFile)));
+    EXPECT_TRUE(WriteSealedTextProto(JoinPath(run, "test_looks.textproto"), log).ok());
+    held.reset();
+  });
+  RunRecord record;
+  record.set_method("linear");
+  EXPECT_EQ(WriteRecordWithLooks(run, record), absl::OkStatus());
+  other.join();
+  const auto written = ReadRunRecord(run);
+  ASSERT_TRUE(written.ok()) << written.status();
+  EXPECT_EQ(written->method(), "linear");
+  EXPECT_EQ(written->test_looks_size(), 2);
 }
 
 TEST(TestLooks, ADamagedLogIsRefusedAndNotOverwritten) {

@@ -101,11 +101,9 @@ void AddEfficiency(const Run& run, RunRecord* record) {
 absl::StatusOr<RunRecord> WriteResults(const Run& run, RunRecord record) {
   const std::string& out = run.request.runtime.out_dir();
   record.mutable_trials()->Assign(run.request.trials.begin(), run.request.trials.end());
-  LRA_ASSIGN_OR_RETURN(const std::vector<TestLook> looks, TestLooks(out));
-  record.mutable_test_looks()->Assign(looks.begin(), looks.end());
   AddEfficiency(run, &record);
   LRA_RETURN_IF_ERROR(run.ConfirmClaim());
-  LRA_RETURN_IF_ERROR(WriteRunRecord(out, record));
+  LRA_RETURN_IF_ERROR(WriteRecordWithLooks(out, std::move(record)));
   return ReadRunRecord(out);
 }
 
