@@ -5,8 +5,6 @@
 
 #include "bench/choices.h"
 #include "bench/yardstick.h"
-#include "lra/child.h"
-#include "lra/excerpt.h"
 
 namespace lra {
 namespace {
@@ -84,22 +82,6 @@ TEST(MethodsOf, KeepsBothFormsOfWhatIsWanted) {
   EXPECT_EQ(MethodsOf(registered, {}).size(), 3u);
   EXPECT_EQ(MethodsOf(registered, {{"a", {}, false}}).size(), 2u);
   EXPECT_EQ(MethodsOf(registered, {{"a", {}, true}}).size(), 1u);
-}
-
-TEST(RunChild, GivesOutputErrorsCodeAndEnvironment) {
-  const auto child =
-      RunChild({{"sh", "-c", "echo $LRA_CHILD; echo wrong >&2; exit 3"}, {{"LRA_CHILD", "seven"}}});
-  ASSERT_TRUE(child.ok()) << child.status();
-  EXPECT_EQ(child->output, "seven\n");
-  EXPECT_EQ(LastLine(child->errors), "wrong");
-  EXPECT_EQ(child->exit_code, 3);
-  EXPECT_EQ(child->signal, 0);
-}
-
-TEST(RunChild, NamesAProgramThatIsNotThere) {
-  const auto child = RunChild({{"/no/such/program"}, {}});
-  EXPECT_EQ(child.status().code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(std::string(child.status().message()), HasSubstr("/no/such/program"));
 }
 
 TEST(ChildRunner, TurnsAFailureIntoAnOutcome) {

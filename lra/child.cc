@@ -1,5 +1,6 @@
 #include "lra/child.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
 #include <sys/resource.h>
@@ -56,7 +57,10 @@ void ReadAll(int output, int errors, ChildOutcome* outcome) {
   std::array<pollfd, 2> open = {pollfd{output, POLLIN, 0}, pollfd{errors, POLLIN, 0}};
   const std::array<std::string*, 2> texts = {&outcome->output, &outcome->errors};
   while (open[0].fd >= 0 || open[1].fd >= 0) {
-    if (poll(open.data(), open.size(), -1) < 0 && errno != EINTR) break;
+    if (poll(open.data(), open.size(), -1) < 0) {
+      if (errno == EINTR) continue;
+      break;
+    }
     for (size_t i = 0; i < open.size(); ++i) {
       if (open[i].fd < 0 || open[i].revents == 0) continue;
       char buffer[4096];
@@ -82,14 +86,14 @@ void Wait(pid_t child, ChildOutcome* outcome) {
   outcome->peak_resident_bytes = static_cast<int64_t>(usage.ru_maxrss) * 1024;
 }
 
-// Starts the program with the writing ends of the pipes; 0 or an error number.
+// Starts the program with the writing ends of the pipes; 0 or an error number. All four ends close
+// themselves in the program. Where one is descriptor 1 or 2 already (this process began without
+// it), dup2 onto itself keeps it open, as posix_spawn_file_actions_adddup2 defines.
 int Spawn(const ChildCommand& command, const int output[2], const int errors[2], pid_t* child) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, output[1], STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, errors[1], STDERR_FILENO);
-  for (const int end : {output[0], output[1], errors[0], errors[1]})
-    posix_spawn_file_actions_addclose(&actions, end);
   const std::vector<std::string> environment = EnvironmentOf(command);
   const int error = posix_spawnp(child, command.words[0].c_str(), &actions, nullptr,
                                  Pointers(command.words).data(), Pointers(environment).data());
@@ -101,8 +105,10 @@ int Spawn(const ChildCommand& command, const int output[2], const int errors[2],
 
 absl::StatusOr<ChildOutcome> RunChild(const ChildCommand& command) {
   int output[2], errors[2];
-  if (pipe(output) != 0) return absl::ResourceExhaustedError("no pipe to read a program's output");
-  if (pipe(errors) != 0) {
+  // Programs that other threads start meanwhile must not keep the pipes open.
+  if (pipe2(output, O_CLOEXEC) != 0)
+    return absl::ResourceExhaustedError("no pipe to read a program's output");
+  if (pipe2(errors, O_CLOEXEC) != 0) {
     close(output[0]), close(output[1]);
     return absl::ResourceExhaustedError("no pipe to read a program's errors");
   }
