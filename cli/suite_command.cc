@@ -98,15 +98,15 @@ absl::StatusOr<int64_t> LongestTokens(const ExperimentConfig& config) {
 }
 
 absl::StatusOr<std::vector<SuiteCell>> PartOf(const std::vector<SuiteCell>& cells,
-                                              const std::string& shard) {
-  if (shard.empty()) return cells;
+                                              const Part& part) {
+  if (part.parts == 1) return cells;
   std::vector<double> costs;
   for (const SuiteCell& cell : cells) {
     LRA_ASSIGN_OR_RETURN(const int64_t tokens, LongestTokens(cell.config));
     LRA_ASSIGN_OR_RETURN(const double cost, NominalOperations(cell.config, tokens));
     costs.push_back(cost);
   }
-  return ShardOf(cells, costs, shard);
+  return ShardOf(cells, costs, part);
 }
 
 absl::StatusOr<std::vector<SuiteCell>> OneCell(const std::vector<SuiteCell>& cells,
@@ -120,9 +120,10 @@ absl::StatusOr<std::vector<SuiteCell>> OneCell(const std::vector<SuiteCell>& cel
                   "--cell (were suite, run file or rules edited since the run was submitted?)");
 }
 
-absl::StatusOr<std::vector<SuiteCell>> CellsOf(const SuiteFile& suite, const SuiteFlags& flags) {
+absl::StatusOr<std::vector<SuiteCell>> CellsOf(const SuiteFile& suite, const SuiteFlags& flags,
+                                               const Part& part) {
   LRA_ASSIGN_OR_RETURN(const std::vector<SuiteCell> cells, ExpandSuite(suite));
-  return flags.cell.empty() ? PartOf(cells, flags.shard) : OneCell(cells, flags.cell);
+  return flags.cell.empty() ? PartOf(cells, part) : OneCell(cells, flags.cell);
 }
 
 // Copies what other suites have trained, and says so; of a dry run it leaves those cells out.
@@ -240,14 +241,12 @@ struct ReadyRuns {  // those that can be planned and trained
 absl::StatusOr<ChosenRuns> ChooseRuns(const SuiteFile& suite, const SuiteFlags& flags,
                                       SuiteRunOptions options, const CommandContext& context) {
   LRA_ASSIGN_OR_RETURN(options.deadline, DeadlineOf(flags.budget));
-  LRA_ASSIGN_OR_RETURN(std::vector<SuiteCell> cells, CellsOf(suite, flags));
+  LRA_ASSIGN_OR_RETURN(const Part part, ParsePart(flags.shard.empty() ? "0/1" : flags.shard));
+  LRA_ASSIGN_OR_RETURN(std::vector<SuiteCell> cells, CellsOf(suite, flags, part));
   const bool are_all = flags.shard.empty() && flags.cell.empty();
   if (are_all && !context.quiet) std::cerr << FewSeedsText(cells);
   options.workers = flags.workers;
-  if (!flags.shard.empty()) {
-    LRA_ASSIGN_OR_RETURN(const Part part, ParsePart(flags.shard));
-    options.part = part.index;
-  }
+  options.part = part.index;
   options.retries_failed = flags.retries_failed || !flags.cell.empty();
   options.measures = flags.cell.empty();
   options.is_quiet = context.quiet;

@@ -14,7 +14,6 @@
 #include "lra/config.h"
 #include "lra/files.h"
 #include "lra/fingerprint.h"
-#include "lra/part.h"
 #include "lra/run_file.h"
 #include "lra/status_macros.h"
 #include "lra/suggest.h"
@@ -372,28 +371,27 @@ absl::StatusOr<std::vector<SuiteCell>> EachRunOnce(std::vector<SuiteCell> all) {
 
 std::string CellName(const SuiteCell& cell) { return cell.name.substr(0, cell.name.rfind("-s")); }
 
-absl::StatusOr<std::vector<SuiteCell>> ShardOf(const std::vector<SuiteCell>& cells,
-                                               const std::vector<double>& costs,
-                                               const std::string& shard) {
-  LRA_ASSIGN_OR_RETURN(const Part numbers, ParsePart(shard));
+std::vector<SuiteCell> ShardOf(const std::vector<SuiteCell>& cells,
+                               const std::vector<double>& costs, const Part& part) {
   std::vector<size_t> order(cells.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
     return std::make_tuple(cells[a].seed, -costs[a], cells[a].name) <
            std::make_tuple(cells[b].seed, -costs[b], cells[b].name);
   });
-  std::vector<double> loads(static_cast<size_t>(numbers.parts));
+  // The parts behind as many as there are runs stay empty.
+  std::vector<double> loads(std::min(static_cast<size_t>(part.parts), cells.size()));
   std::vector<bool> is_mine(cells.size());
   for (const size_t i : order) {
     const auto least = std::min_element(loads.begin(), loads.end());
     *least += costs[i];
-    is_mine[i] = least - loads.begin() == numbers.index;
+    is_mine[i] = least - loads.begin() == part.index;
   }
-  std::vector<SuiteCell> part;
+  std::vector<SuiteCell> mine;
   for (size_t i = 0; i < cells.size(); ++i) {
-    if (is_mine[i]) part.push_back(cells[i]);
+    if (is_mine[i]) mine.push_back(cells[i]);
   }
-  return part;
+  return mine;
 }
 
 }  // namespace lra

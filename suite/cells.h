@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "eval/run_record.pb.h"
 #include "lra/experiment.h"
+#include "lra/part.h"
 #include "suite/suite.pb.h"
 
 namespace lra {
@@ -48,12 +49,11 @@ absl::StatusOr<std::vector<SuiteCell>> EachRunOnce(std::vector<SuiteCell> all);
 // The name of all runs of a cell: the run's without its seed.
 std::string CellName(const SuiteCell& cell);
 
-// "1/3": the second of three parts. Seed by seed, the costliest run goes to the part with the least
-// so far. `costs` (of each run, in any unit) must not depend on the machine, so that all machines
-// part alike. The errors of ParsePart.
-absl::StatusOr<std::vector<SuiteCell>> ShardOf(const std::vector<SuiteCell>& cells,
-                                               const std::vector<double>& costs,
-                                               const std::string& shard);
+// The runs of one part. Seed by seed, the costliest run goes to the part with the least so far.
+// `costs` (of each run, in any unit, >= 0) must not depend on the machine, so that all machines
+// part alike.
+std::vector<SuiteCell> ShardOf(const std::vector<SuiteCell>& cells,
+                               const std::vector<double>& costs, const Part& part);
 
 }  // namespace lra
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -122,13 +123,29 @@ TEST(ShardOf, PartsAreDisjointAndWhole) {
   const std::vector<double> costs(cells.size(), 1);
   std::vector<std::string> names, all;
   for (const SuiteCell& cell : cells) all.push_back(cell.name);
-  for (const char* shard : {"0/3", "1/3", "2/3"}) {
-    const std::vector<SuiteCell> part = *ShardOf(cells, costs, shard);
-    for (const SuiteCell& cell : part) names.push_back(cell.name);
+  for (const int32_t index : {0, 1, 2}) {
+    for (const SuiteCell& cell : ShardOf(cells, costs, {index, 3})) names.push_back(cell.name);
   }
   EXPECT_THAT(names, ::testing::UnorderedElementsAreArray(all));
   for (const char* wrong : {"3/3", "1", "a/2", "1/0", "-1/2"})
-    EXPECT_FALSE(ShardOf(cells, costs, wrong).ok()) << wrong;
+    EXPECT_FALSE(ParsePart(wrong).ok()) << wrong;
+}
+
+// Of more parts than runs the first have one each, however many there are.
+TEST(ShardOf, MorePartsThanRunsAreEmpty) {
+  std::vector<SuiteCell> cells(2);
+  cells[0].name = "cheap";
+  cells[1].name = "costly";
+  const auto names = [&](int32_t index, int32_t parts) {
+    std::vector<std::string> found;
+    for (const SuiteCell& cell : ShardOf(cells, {1, 2}, {index, parts})) found.push_back(cell.name);
+    return found;
+  };
+  for (const int32_t parts : {3, std::numeric_limits<int32_t>::max()}) {
+    EXPECT_THAT(names(0, parts), ElementsAre("costly"));
+    EXPECT_THAT(names(1, parts), ElementsAre("cheap"));
+    EXPECT_THAT(names(parts - 1, parts), SizeIs(0));
+  }
 }
 
 TEST(ShardOf, PartsAreEqualInCostSeedBySeed) {
@@ -144,11 +161,11 @@ TEST(ShardOf, PartsAreEqualInCostSeedBySeed) {
     }
   }
   // The run that costs 4 is one part of each seed, the four others are the other.
-  const std::vector<SuiteCell> first = *ShardOf(cells, costs, "0/2");
+  const std::vector<SuiteCell> first = ShardOf(cells, costs, {0, 2});
   std::vector<std::string> names;
   for (const SuiteCell& cell : first) names.push_back(cell.name);
   EXPECT_THAT(names, ElementsAre("cell4-s0", "cell9-s1"));
-  EXPECT_THAT(*ShardOf(cells, costs, "1/2"), SizeIs(8));
+  EXPECT_THAT(ShardOf(cells, costs, {1, 2}), SizeIs(8));
 }
 
 // Adds a group of one preset, without tasks and attentions.
