@@ -173,14 +173,4 @@ absl::Status WriteNpyHalf(absl::string_view path, absl::Span<const Half> values,
   return WriteValues(path, values, shape);
 }
 
-absl::StatusOr<FloatArray> ReadNpyFloat(absl::string_view path) {
-  LRA_ASSIGN_OR_RETURN(MappedNpy column, MappedNpy::Open(path));
-  if (column.header().type != NpyType::kFloat32) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": its type is ", NpyDescr(column.header().type), ", not <f4"));
-  }
-  const absl::Span<const float> values = column.values<float>();
-  return FloatArray{{values.begin(), values.end()}, column.header().shape};
-}
-
 }  // namespace lra

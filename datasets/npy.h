@@ -103,12 +103,6 @@ absl::Status WriteNpy(absl::string_view path, absl::Span<const float> values,
 absl::Status WriteNpyHalf(absl::string_view path, absl::Span<const Half> values,
                           absl::Span<const int64_t> shape);
 
-struct FloatArray {
-  std::vector<float> values;
-  std::vector<int64_t> shape;
-};
-absl::StatusOr<FloatArray> ReadNpyFloat(absl::string_view path);
-
 }  // namespace lra
 
 #endif  // LRA_DATASETS_NPY_H_

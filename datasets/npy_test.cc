@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "datasets/npy_test_util.h"
 #include "lra/files.h"
 #include "lra/folder_test_util.h"
 #include "lra/random.h"

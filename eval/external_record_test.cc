@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "datasets/data_test_util.h"
 #include "datasets/npy.h"
+#include "datasets/npy_test_util.h"
 #include "eval/run_record.h"
 #include "eval/sums.h"
 #include "lra/files.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "datasets/npy.h"
+#include "datasets/npy_test_util.h"
 #include "eval/leaderboard_test_util.h"
 #include "eval/sums.h"
 #include "lra/files.h"

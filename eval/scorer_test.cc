@@ -72,18 +72,6 @@ TEST(CategoricalScorerTest, LargeLogitsDoNotOverflow) {
   EXPECT_NEAR(TotalOf(sums->Total(), kNats), std::log1p(std::exp(1.0)), 1e-12);
 }
 
-TEST(SumsTest, MergedPartsAreTheWhole) {
-  const std::vector<float> logits = {0.5, 1, -1, 2, 0.25, 0.75, 3, -2};
-  const std::vector<int32_t> labels = {1, 0, 0, 0};
-  const Sums whole = Score({logits, labels, 2})->Total();
-  const auto all = absl::MakeSpan(logits);
-  Sums merged = Score({all.subspan(0, 2), absl::MakeSpan(labels).subspan(0, 1), 2})->Total();
-  MergeSums(Score({all.subspan(2), absl::MakeSpan(labels).subspan(1), 2})->Total(), &merged);
-  EXPECT_EQ(CountOf(merged, kTargets), 4);
-  EXPECT_EQ(CountOf(merged, kCorrect), CountOf(whole, kCorrect));
-  EXPECT_NEAR(TotalOf(merged, kNats), TotalOf(whole, kNats), 1e-12);
-}
-
 TEST(SumsTest, PickedExamplesInTheirOrder) {
   ExampleSums sums;
   sums.counts = {{kTargets, {1, 4, 2}}};
@@ -95,16 +83,6 @@ TEST(SumsTest, PickedExamplesInTheirOrder) {
   picked.Get(1, &one);
   EXPECT_EQ(CountOf(one, kTargets), 1);
   EXPECT_EQ(TotalOf(one, kNats), 0.5);
-}
-
-TEST(SumsTest, CountsStayExact) {
-  const int64_t large = (int64_t{1} << 53) + 1;  // no double
-  Sums sums;
-  (*sums.mutable_counts())[kTargets] = large;
-  Sums merged;
-  MergeSums(sums, &merged);
-  MergeSums(sums, &merged);
-  EXPECT_EQ(CountOf(merged, kTargets), 2 * large);
 }
 
 TEST(SumsTest, ExamplesAreAddedInTheirPlaces) {

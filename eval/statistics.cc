@@ -1,7 +1,6 @@
 #include "eval/statistics.h"
 
 #include <boost/math/distributions/beta.hpp>
-#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <numeric>
 
@@ -42,16 +41,6 @@ double SampleStandardDeviation(absl::Span<const double> values) {
   double sum = 0;
   for (double value : values) sum += (value - mean) * (value - mean);
   return std::sqrt(sum / static_cast<double>(values.size() - 1));
-}
-
-Interval StudentT(absl::Span<const double> values, double confidence) {
-  LRA_CHECK(confidence > 0 && confidence < 1) << confidence;
-  const double n = static_cast<double>(values.size());
-  const double mean = Mean(values);
-  const double error = SampleStandardDeviation(values) / std::sqrt(n);
-  const boost::math::students_t_distribution<double> distribution(n - 1);
-  const double width = quantile(complement(distribution, (1 - confidence) / 2)) * error;
-  return {.low = mean - width, .high = mean + width};
 }
 
 double BinomialUpperTail(int64_t correct, int64_t examples, double p) {

@@ -26,9 +26,6 @@ double Mean(absl::Span<const double> values);
 // The standard deviation of a sample (divisor n - 1); needs at least two values.
 double SampleStandardDeviation(absl::Span<const double> values);
 
-// Student's t interval of the mean over seeds; needs at least two values. Not cut to [0, 1].
-Interval StudentT(absl::Span<const double> values, double confidence);
-
 // Probability of `correct` or more of `examples` when each is right with probability `p`.
 double BinomialUpperTail(int64_t correct, int64_t examples, double p);
 

@@ -44,21 +44,6 @@ TEST(StatisticsTest, MeanAndDeviation) {
   EXPECT_DOUBLE_EQ(SampleStandardDeviation(values), std::sqrt(32.0 / 7.0));
 }
 
-TEST(StatisticsTest, StudentTClosedForms) {
-  // Two values: one degree of freedom is Cauchy, whose 0.975 quantile is tan(0.475 pi); the error
-  // is |a - b| / 2.
-  const double quantile1 = std::tan(0.475 * std::acos(-1.0));
-  const Interval two = StudentT(std::vector<double>{0.3, 0.5}, 0.95);
-  EXPECT_NEAR(two.low, 0.4 - quantile1 * 0.1, 1e-9);
-  EXPECT_NEAR(two.high, 0.4 + quantile1 * 0.1, 1e-9);
-  // Three values: with two degrees of freedom the quantile at u is 2 (u - 1/2) sqrt(2 / (4 u (1 -
-  // u))).
-  const double quantile2 = 2 * 0.475 * std::sqrt(2 / (4 * 0.975 * 0.025));
-  const Interval three = StudentT(std::vector<double>{1, 2, 3}, 0.95);
-  EXPECT_NEAR(three.high, 2 + quantile2 / std::sqrt(3.0), 1e-9);
-  EXPECT_NEAR(three.low, 2 - quantile2 / std::sqrt(3.0), 1e-9);
-}
-
 TEST(StatisticsTest, BinomialUpperTailByHand) {
   EXPECT_NEAR(BinomialUpperTail(2, 3, 0.5), 4.0 / 8.0, 1e-14);
   EXPECT_NEAR(BinomialUpperTail(4, 4, 0.5), 1.0 / 16.0, 1e-14);
@@ -79,19 +64,6 @@ TEST(StatisticsTest, ClopperPearsonCoversAtLeastItsConfidence) {
   // At least 95 % (three standard errors below allowed), and not the whole line.
   EXPECT_GE(covered, kRuns * 0.95 - 3 * std::sqrt(kRuns * 0.95 * 0.05));
   EXPECT_LE(covered, kRuns * 0.985);
-}
-
-TEST(StatisticsTest, StudentTCoversItsConfidence) {
-  RandomStream stream(7, RandomDomain::kTest, {2, 0, 0});
-  constexpr int kRuns = 4000;
-  int covered = 0;
-  for (int run = 0; run < kRuns; ++run) {
-    std::vector<double> values(5);
-    for (double& value : values) value = 0.4 + 0.02 * stream.Normal();
-    const Interval interval = StudentT(values, 0.95);
-    covered += interval.low <= 0.4 && 0.4 <= interval.high;
-  }
-  EXPECT_NEAR(covered, kRuns * 0.95, 4 * std::sqrt(kRuns * 0.95 * 0.05));
 }
 
 }  // namespace

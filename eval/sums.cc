@@ -28,11 +28,6 @@ std::vector<std::string> NamesOf(const Sums& sums) {
   return names;
 }
 
-void MergeSums(const Sums& from, Sums* into) {
-  for (const auto& [name, count] : from.counts()) (*into->mutable_counts())[name] += count;
-  for (const auto& [name, total] : from.totals()) (*into->mutable_totals())[name] += total;
-}
-
 void ExampleSums::Add(const ExampleSums& other) {
   const auto add = [](const auto& from, auto* into) {
     for (const auto& [name, values] : from) {

@@ -29,9 +29,6 @@ double TotalOf(const Sums& sums, absl::string_view name);
 // Sorted names of all counts and totals.
 std::vector<std::string> NamesOf(const Sums& sums);
 
-// Adds every sum of `from` to that of the same name.
-void MergeSums(const Sums& from, Sums* into);
-
 // The same sums of each of E examples, in data-set order: each vector has E elements.
 struct ExampleSums {
   std::map<std::string, std::vector<int64_t>> counts;

@@ -171,8 +171,6 @@ absl::StatusOr<PaperFile> LoadPaper(absl::string_view name) {
   return paper;
 }
 
-std::string SmallTwin(absl::string_view suite) { return SmallFile(kSuites, suite); }
-
 std::string GridRecords(absl::string_view grid) {
   return absl::StrCat("efficiency/", grid, ".jsonl");
 }

@@ -16,9 +16,6 @@ namespace lra {
 // not, and one that names a suite, grid or published table that does not exist.
 absl::StatusOr<PaperFile> LoadPaper(absl::string_view name);
 
-// "cosformer_table6_small": the suite's twin for two cores; empty if there is none.
-std::string SmallTwin(absl::string_view suite);
-
 // "efficiency/cosformer_table5_small.jsonl": where a grid's cells are kept, below the folder of
 // records.
 std::string GridRecords(absl::string_view grid);

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "datasets/npy.h"
+#include "datasets/npy_test_util.h"
 #include "inspect/attention_maps.h"
 #include "lra/files.h"
 #include "lra/folder_test_util.h"

@@ -11,7 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "datasets/dataset.h"
-#include "datasets/npy.h"
+#include "datasets/npy_test_util.h"
 #include "eval/learned_numbers.h"
 #include "inspect/ablation_locality.h"
 #include "inspect/attention_maps.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "datasets/npy.h"
+#include "datasets/npy_test_util.h"
 #include "inspect/attention_maps.h"
 #include "inspect/evaluate.h"
 #include "inspect/model_facts.h"

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -32,10 +31,6 @@ struct CifarImage {
 // Parses one record; `record` is its number in the file, counted from 0, for the message.
 // InvalidArgument names the record, its byte in the file, and what was found.
 absl::StatusOr<CifarImage> ParseCifarRecord(absl::string_view bytes, int64_t record);
-
-// Parses a whole file of exactly `records` records (10,000 in the official files). Allocates 16
-// bytes a record.
-absl::StatusOr<std::vector<CifarImage>> ParseCifarFile(absl::string_view bytes, int64_t records);
 
 }  // namespace lra::image
 
