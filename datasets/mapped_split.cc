@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "datasets/manifest.h"
+#include "datasets/mapped_file.h"
 #include "lra/files.h"
 #include "lra/sha256.h"
 #include "lra/status_macros.h"
@@ -28,8 +29,8 @@ class ShardFiles {
   absl::StatusOr<MappedNpy> Open(absl::string_view column, NpyType type,
                                  size_t dimensions = 1) const {
     const std::string path = Path(column);
-    LRA_RETURN_IF_ERROR(CheckBytes(Name(column), path));
-    LRA_ASSIGN_OR_RETURN(MappedNpy file, MappedNpy::Open(path));
+    LRA_ASSIGN_OR_RETURN(MappedFile checked, OpenChecked(Name(column), path));
+    LRA_ASSIGN_OR_RETURN(MappedNpy file, MappedNpy::FromFile(std::move(checked), path));
     if (file.header().type != type || file.header().shape.size() != dimensions) {
       return Damaged(path, absl::StrCat("holds ", NpyDescr(file.header().type), " in ",
                                         file.header().shape.size(), " dimensions, not ",
@@ -52,7 +53,7 @@ class ShardFiles {
   absl::Status CheckOthers(const std::vector<std::string>& read) const {
     for (const ManifestFile& file : split_.shards(shard_).files()) {
       if (std::find(read.begin(), read.end(), file.name()) != read.end()) continue;
-      LRA_RETURN_IF_ERROR(CheckBytes(file.name(), JoinPath(directory_, file.name())));
+      LRA_RETURN_IF_ERROR(OpenChecked(file.name(), JoinPath(directory_, file.name())).status());
     }
     return absl::OkStatus();
   }
@@ -62,7 +63,8 @@ class ShardFiles {
   }
 
  private:
-  absl::Status CheckBytes(absl::string_view name, absl::string_view path) const {
+  // What is read is what was checked: a file that is put in its place meanwhile is not opened.
+  absl::StatusOr<MappedFile> OpenChecked(absl::string_view name, absl::string_view path) const {
     const auto& files = split_.shards(shard_).files();
     const auto entry = std::find_if(files.begin(), files.end(),
                                     [&](const ManifestFile& file) { return file.name() == name; });
@@ -74,9 +76,9 @@ class ShardFiles {
       return Damaged(path, absl::StrCat("has ", file->bytes().size(), " bytes, the manifest says ",
                                         entry->size_bytes()));
     }
-    if (!check_hashes_) return absl::OkStatus();
+    if (!check_hashes_) return file;
     const std::string sha256 = Sha256Hex(file->bytes());
-    if (sha256 == entry->sha256()) return absl::OkStatus();
+    if (sha256 == entry->sha256()) return file;
     return Damaged(path, absl::StrCat("was changed: its sha256 is ", sha256, ", the manifest says ",
                                       entry->sha256()));
   }

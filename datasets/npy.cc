@@ -150,9 +150,14 @@ absl::StatusOr<NpyHeader> ParseNpyHeader(absl::string_view file_bytes, absl::str
 }
 
 absl::StatusOr<MappedNpy> MappedNpy::Open(absl::string_view path) {
+  LRA_ASSIGN_OR_RETURN(MappedFile file, MappedFile::Open(path));
+  return FromFile(std::move(file), path);
+}
+
+absl::StatusOr<MappedNpy> MappedNpy::FromFile(MappedFile file, absl::string_view where) {
   MappedNpy column;
-  LRA_ASSIGN_OR_RETURN(column.file_, MappedFile::Open(path));
-  LRA_ASSIGN_OR_RETURN(column.header_, ParseNpyHeader(column.file_.bytes(), path));
+  column.file_ = std::move(file);
+  LRA_ASSIGN_OR_RETURN(column.header_, ParseNpyHeader(column.file_.bytes(), where));
   return column;
 }
 

@@ -78,7 +78,8 @@ class MappedNpy {
  public:
   MappedNpy() = default;
   static absl::StatusOr<MappedNpy> Open(absl::string_view path);
-  // `where` names the file in errors.
+  // `where` names the file in errors, here and below.
+  static absl::StatusOr<MappedNpy> FromFile(MappedFile file, absl::string_view where);
   static absl::StatusOr<MappedNpy> FromBytes(std::string bytes, absl::string_view where);
 
   const NpyHeader& header() const { return header_; }

@@ -142,6 +142,19 @@ TEST(NpyFileTest, WritesAndReadsHalves) {
   EXPECT_THAT(read->values<Half>(), ElementsAre(1.5f, -2));
 }
 
+// Of a file whose bytes were checked, these are read, whatever stands at its path by then.
+TEST(NpyFileTest, ReadsTheFileThatItIsGiven) {
+  const TestFolder folder;
+  const std::string path = folder.File("values.npy");
+  ASSERT_TRUE(WriteNpy(path, {1, 2}, {2}).ok());
+  auto checked = MappedFile::Open(path);
+  ASSERT_TRUE(checked.ok()) << checked.status();
+  ASSERT_TRUE(WriteNpy(path, {3}, {1}).ok());
+  const auto read = MappedNpy::FromFile(*std::move(checked), path);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_THAT(read->values<float>(), ElementsAre(1, 2));
+}
+
 TEST(NpyFileTest, RefusesAnotherTypeAndAMissingFile) {
   const TestFolder folder;
   const std::string path = JoinPath(folder.path(), "labels.npy");
