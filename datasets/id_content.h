@@ -13,8 +13,14 @@ namespace lra {
 // The first id that a token can have: 0, or 1 where 0 is kept for padding.
 inline int FirstId(const TaskSpec& spec) { return spec.zero_is_token() ? 0 : 1; }
 
+// The id that stands in the places of hidden tokens (view.target=MASKED), behind all others; -1
+// where none are hidden. `spec` is that of a view.
+inline int32_t MaskId(const TaskSpec& spec) {
+  return spec.hides_tokens() ? spec.vocabulary_size() - 1 : -1;
+}
+
 // The id of the end mark in data whose spec, as seen through `view`, is `spec`; -1 where the view
-// adds none.
+// adds none. For code points it does not depend on the spec.
 int32_t EndMarkId(const TaskSpec& spec, const DataView& view);
 
 // Describes the inputs of a model that reads data whose spec, as seen through `view`, is `spec`:

@@ -67,7 +67,9 @@ TEST(EndMarkIdTest, IsTheLastIdOfATextThatTheViewMarks) {
       if (is_text) transform.Apply(std::vector<uint8_t>{'a', 'b'}, &seen);
       if (!is_text) transform.Apply(std::vector<uint16_t>{3, 4}, &seen);
       ASSERT_EQ(seen.size(), 3u);
+      EXPECT_EQ(seen[2], is_text ? 257 : 12);
       EXPECT_EQ(EndMarkId(transform.spec(), view), seen[2]) << is_text << is_masked;
+      EXPECT_EQ(MaskId(transform.spec()), is_masked ? (is_text ? 258 : 14) : -1);
     }
   }
   DataView points;
@@ -80,6 +82,7 @@ TEST(EndMarkIdTest, IsTheLastIdOfATextThatTheViewMarks) {
   transform.AddVocabulary(1, [&](int64_t, int) { return absl::MakeConstSpan(bytes); });
   std::vector<int32_t> seen;
   transform.Apply(absl::MakeConstSpan(bytes), &seen);
+  EXPECT_EQ(seen.back(), 2);
   EXPECT_EQ(EndMarkId(transform.spec(), points), seen.back());
 }
 

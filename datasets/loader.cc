@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/synchronization/mutex.h"
+#include "datasets/id_content.h"
 #include "lra/check.h"
 #include "lra/random.h"
 
@@ -88,7 +89,7 @@ int64_t FillTokens(const SplitView& split, const std::vector<int64_t>& examples,
 // Hides each token behind the prompt with the view's probability, at least one where there is any.
 void HideTokens(const SplitView& split, const HiddenDraw& draw, HostBatch* batch) {
   static const RandomDomain domain("masked_tokens");
-  const int32_t mask_id = split.spec().vocabulary_size() - 1;
+  const int32_t mask_id = MaskId(split.spec());
   batch->hidden.assign(batch->tokens.size(), 0);
   for (int64_t b = 0; b < batch->batch; ++b) {
     const int64_t example = batch->example_ids[b], row = b * batch->length;

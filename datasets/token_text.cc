@@ -2,6 +2,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_format.h"
+#include "datasets/id_content.h"
 
 namespace lra {
 namespace {
@@ -12,6 +13,7 @@ constexpr int32_t kFirstByteId = 1, kBytes = 256;  // 0 is padding
 
 std::string TokenText(const TaskSpec& spec, int32_t id) {
   if (id >= 0 && id < spec.token_names_size()) return spec.token_names(id);
+  if (id >= 0 && id == MaskId(spec)) return "<mask>";
   if (spec.content() != TaskSpec::TEXT || id < kFirstByteId) return "";
   const int32_t byte = id - kFirstByteId;
   if (byte >= kBytes) return "<eos>";

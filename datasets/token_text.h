@@ -10,8 +10,8 @@
 namespace lra {
 
 // `spec` is that of a view (SplitView::spec). The token's name ("[MAX", "U+00E9"), or of bytes
-// their character, "\x0a" where it cannot be printed, "_" for a blank, and "<eos>" for the end
-// mark. Empty for pixels, and for ids that have no name.
+// their character, "\x0a" where it cannot be printed, "_" for a blank, "<eos>" for the end
+// mark; "<mask>" for MaskId. Empty for pixels, and for ids that have no name.
 std::string TokenText(const TaskSpec& spec, int32_t id);
 
 }  // namespace lra

@@ -16,6 +16,18 @@ TEST(TokenTextTest, BytesAreCharacters) {
   EXPECT_EQ(TokenText(spec, 0), "");
 }
 
+// It stands behind the end mark, where there is one.
+TEST(TokenTextTest, TheIdOfHiddenTokensIsNoEndMark) {
+  TaskSpec spec;
+  spec.set_content(TaskSpec::TEXT);
+  spec.set_hides_tokens(true);
+  spec.set_vocabulary_size(259);
+  EXPECT_EQ(TokenText(spec, 257), "<eos>");
+  EXPECT_EQ(TokenText(spec, 258), "<mask>");
+  spec.set_vocabulary_size(258);
+  EXPECT_EQ(TokenText(spec, 257), "<mask>");
+}
+
 TEST(TokenTextTest, NamesWinAndPixelsHaveNone) {
   TaskSpec spec;
   spec.add_token_names("<pad>");

@@ -12,6 +12,7 @@
 #include "datasets/byte_literal.h"
 #include "datasets/code_points.h"
 #include "datasets/grey.h"
+#include "datasets/id_content.h"
 #include "datasets/manifest.h"
 #include "datasets/split_rule.h"
 #include "lra/check.h"
@@ -188,13 +189,8 @@ TaskSpec SpecWithoutData(const TaskSpec& spec, DataView view) {
 }
 
 ViewTransform::ViewTransform(const TaskSpec& spec, const DataView& view)
-    : stored_(spec), view_(view) {}
-
-// The ids of padding, unknown and the end mark come first.
-int32_t ViewTransform::EndMark() const {
-  if (!view_.end_mark()) return 0;
-  if (view_.unit() == DataView::CODE_POINT) return kUnknownId + 1;
-  return stored_.content() == TaskSpec::TEXT ? kByteIds : stored_.vocabulary_size();
+    : stored_(spec), view_(view) {
+  if (view_.end_mark()) end_mark_id_ = EndMarkId(NeedsVocabulary() ? stored_ : this->spec(), view_);
 }
 
 int64_t ViewTransform::CutTokens() const {
@@ -292,7 +288,7 @@ void ViewTransform::ApplyText(absl::Span<const uint8_t> stored, std::vector<int3
       id = known == vocabulary_->ids.end() ? kUnknownId : known->second;
     }
   }
-  if (view_.end_mark()) ids->push_back(EndMark());
+  if (view_.end_mark()) ids->push_back(end_mark_id_);
 }
 
 void ViewTransform::Pixels(absl::Span<const uint8_t> stored, std::vector<uint8_t>* pixels) const {
@@ -342,7 +338,7 @@ void ViewTransform::Apply(absl::Span<const uint16_t> stored, std::vector<int32_t
     if (ids->size() == cut) break;
     if (dropped == 0 || id != dropped) ids->push_back(id);
   }
-  if (view_.end_mark()) ids->push_back(EndMark());
+  if (view_.end_mark()) ids->push_back(end_mark_id_);
 }
 
 int64_t ViewTransform::FixedLength() const {

@@ -83,11 +83,11 @@ class ViewTransform {
   void Pixels(absl::Span<const uint8_t> stored, std::vector<uint8_t>* pixels) const;
   // The code points or bytes after decoding and cutting, without the end mark.
   void Units(absl::Span<const uint8_t> stored, std::vector<int32_t>* units) const;
-  int32_t EndMark() const;
   int64_t CutTokens() const;
 
   TaskSpec stored_;
   DataView view_;
+  int32_t end_mark_id_ = -1;
   std::shared_ptr<const Vocabulary> vocabulary_;
 };
 

@@ -193,10 +193,9 @@ absl::Status CheckAskedFor(const Dataset& data, const SplitView& split) {
     split.Read(i, &example.ids);
     if (place >= 0) example.given = stored.Extra(split.stored_index(i))[place];
     const HostBatch batch = MakeBatch(split, {i});
-    const bool is_right =
-        hides ? AsksForTheHidden(batch, example, split.spec().vocabulary_size() - 1) &&
-                    HidesTheSame(split, i, batch)
-              : AsksForTheNext(batch, example);
+    const bool is_right = hides ? AsksForTheHidden(batch, example, MaskId(split.spec())) &&
+                                      HidesTheSame(split, i, batch)
+                                : AsksForTheNext(batch, example);
     if (is_right) continue;
     return Wrong(absl::StrCat("target=", hides ? "MASKED" : "NEXT", ": ", split.name(), " ", i,
                               " (", example.ids.size(), " tokens, ", example.given,
