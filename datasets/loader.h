@@ -67,10 +67,11 @@ std::vector<std::vector<int64_t>> PlanEvaluation(const SplitView& split, int64_t
 // Endless training batches with prefetching, for one consumer thread.
 class TrainLoader {
  public:
+  // Both at least 0.
   struct Position {
     int64_t epoch = 0;
     int64_t batch = 0;  // how many batches of the epoch were consumed
-  };  // neither is below 0
+  };
   // `split` must outlive the loader.
   TrainLoader(const SplitView& split, const LoaderOptions& options, Position start);
   ~TrainLoader();

@@ -142,7 +142,7 @@ TEST(NpyFileTest, WritesAndReadsHalves) {
   EXPECT_THAT(read->values<Half>(), ElementsAre(1.5f, -2));
 }
 
-// Of a file whose bytes were checked, these are read, whatever stands at its path by then.
+// The bytes that were checked are read, whatever stands at the path by then.
 TEST(NpyFileTest, ReadsTheFileThatItIsGiven) {
   const TestFolder folder;
   const std::string path = folder.File("values.npy");

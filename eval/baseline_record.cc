@@ -13,8 +13,6 @@
 namespace lra {
 namespace {
 
-constexpr size_t kNameDigits = 8;
-
 RowIdentity IdentityOf(const BaselineRun& run) {
   return {RunRecord::BASELINE, run.name,        run.description, run.data, run.spec,
           run.command_line,    run.unix_seconds};
@@ -32,8 +30,7 @@ std::string BaselineDirectory(absl::string_view runs, const BaselineRun& run) {
       LoadView(run.data.task(), kDefaultProtocol, kDefaultPreset, {});
   const bool is_usual = usual.ok() && Fingerprint(*usual) == run.data.view_fingerprint();
   return JoinPath(
-      runs,
-      is_usual ? name : absl::StrCat(name, "-", Fingerprint(run.data).substr(0, kNameDigits)));
+      runs, is_usual ? name : absl::StrCat(name, "-", ShortFingerprint(Fingerprint(run.data))));
 }
 
 absl::StatusOr<RunRecord> WriteBaselineRecord(absl::string_view directory, const BaselineRun& run) {

@@ -22,11 +22,10 @@ std::string DefaultDirectory(const std::string& checkpoint, const OpenedCheckpoi
                              const std::string& split, const DataIdentity& data) {
   const std::string name =
       IsWeightsFile(checkpoint) ? std::filesystem::path(checkpoint).stem().string() + "-" : "";
-  constexpr size_t kDigits = 8;
   const std::string other =
       IsDataOfRun(opened, split)
           ? ""
-          : absl::StrCat("-data-", data.split_fingerprint().at(split).substr(0, kDigits));
+          : absl::StrCat("-data-", ShortFingerprint(data.split_fingerprint().at(split)));
   const std::string length =
       opened.has_other_length
           ? absl::StrCat("-length-", opened.state.config().view().max_length_tokens())

@@ -14,6 +14,7 @@
 #include "datasets/id_content.h"
 #include "datasets/view.h"
 #include "lra/random.h"
+#include "lra/seconds.h"
 #include "lra/status_macros.h"
 #include "models/base/runtime.h"
 #include "models/base/torch_status.h"
@@ -294,8 +295,7 @@ absl::StatusOr<Generated> Generate(const GenerateRequest& request) {
   const auto start = std::chrono::steady_clock::now();
   LRA_RETURN_IF_ERROR(
       Annotate(CatchTorch([&] { return Grow(request, open, &generated); }), "generating"));
-  generated.seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  generated.seconds = SecondsSince(start);
   return generated;
 }
 

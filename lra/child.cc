@@ -19,6 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "lra/seconds.h"
 
 extern char** environ;
 
@@ -71,10 +72,6 @@ void ReadAll(int output, int errors, ChildOutcome* outcome) {
   }
 }
 
-double Seconds(const timeval& time) {
-  return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-}
-
 void Wait(pid_t child, ChildOutcome* outcome) {
   int status = 0;
   rusage usage = {};
@@ -82,7 +79,7 @@ void Wait(pid_t child, ChildOutcome* outcome) {
   }
   if (WIFSIGNALED(status)) outcome->signal = WTERMSIG(status);
   if (WIFEXITED(status)) outcome->exit_code = WEXITSTATUS(status);
-  outcome->cpu_seconds = Seconds(usage.ru_utime) + Seconds(usage.ru_stime);
+  outcome->cpu_seconds = SecondsOf(usage.ru_utime) + SecondsOf(usage.ru_stime);
   outcome->peak_resident_bytes = static_cast<int64_t>(usage.ru_maxrss) * 1024;
 }
 
@@ -126,8 +123,7 @@ absl::StatusOr<ChildOutcome> RunChild(const ChildCommand& command) {
     return absl::NotFoundError(
         absl::StrCat("cannot start \"", command.words[0], "\": ", std::strerror(error)));
   }
-  outcome.wall_seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  outcome.wall_seconds = SecondsSince(start);
   return outcome;
 }
 

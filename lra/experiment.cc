@@ -13,8 +13,6 @@
 namespace lra {
 namespace {
 
-constexpr size_t kNameDigits = 8;
-
 // A value and what chose it.
 struct Choice {
   std::string value, origin;
@@ -105,7 +103,7 @@ std::string ExperimentName(const ExperimentConfig& config) {
   if (ProtocolName(config) != kDefaultProtocol) parts.emplace_back(ProtocolName(config));
   const std::string cell = CellFingerprint(config);
   if (!plain.ok() || CellFingerprint(plain->config) != cell)
-    parts.push_back(cell.substr(0, kNameDigits));
+    parts.push_back(ShortFingerprint(cell));
   parts.push_back(absl::StrCat("s", config.seed()));
   return absl::StrJoin(parts, "-");
 }

@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "absl/strings/string_view.h"
 #include "google/protobuf/message.h"
 #include "lra/config.pb.h"
 
@@ -16,6 +17,13 @@ std::string Fingerprint(const google::protobuf::Message& message);
 // Fingerprint of the experiment without its seed, and without the learning rate that a search
 // found. Runs that share it are repeats of one cell of a table.
 std::string CellFingerprint(const ExperimentConfig& config);
+
+// The beginning of a fingerprint (or of another SHA-256) by which names and messages tell a few
+// apart. Folders of runs are found by it.
+inline std::string ShortFingerprint(absl::string_view fingerprint) {
+  constexpr size_t kDigits = 8;
+  return std::string(fingerprint.substr(0, kDigits));
+}
 
 }  // namespace lra
 

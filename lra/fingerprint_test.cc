@@ -119,5 +119,11 @@ TEST(FingerprintTest, ACellIsTheExperimentWithoutItsSeed) {
   EXPECT_NE(CellFingerprint(Config()), CellFingerprint(other_seed));
 }
 
+// Folders that were named before must be found again.
+TEST(ShortFingerprintTest, IsTheFirstEightDigits) {
+  EXPECT_EQ(ShortFingerprint("0123456789abcdef"), "01234567");
+  EXPECT_EQ(ShortFingerprint(""), "");
+}
+
 }  // namespace
 }  // namespace lra

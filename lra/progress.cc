@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "lra/seconds.h"
 #include "lra/text_columns.h"
 
 namespace lra {
@@ -24,10 +25,6 @@ constexpr double kPlainSeconds = 10;
 constexpr int kBarWidth = 20;
 // Narrower terminals have no bar, so that what is being measured is not cut off.
 constexpr size_t kBarColumns = 120;
-
-double SecondsSince(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 // A bar redraws its line; log files and dumb terminals cannot do that.
 bool CanRedraw() {

@@ -23,7 +23,6 @@ namespace lra {
 namespace {
 
 constexpr int kFormatVersion = 1;
-constexpr char kFolder[] = "checkpoint";
 constexpr char kLatest[] = "latest";
 
 std::string StepName(int64_t step) { return absl::StrCat("step-", step); }
@@ -130,7 +129,7 @@ absl::Status WriteTensors(const std::string& folder, const NamedTensors& weights
 }  // namespace
 
 std::string CheckpointPath(absl::string_view run_dir, int64_t step) {
-  return JoinPath(JoinPath(run_dir, kFolder), StepName(step));
+  return JoinPath(JoinPath(run_dir, kCheckpointFolder), StepName(step));
 }
 
 absl::Status SaveCheckpoint(absl::string_view run_dir, const ParameterStore& parameters,
@@ -142,21 +141,21 @@ absl::Status SaveCheckpoint(absl::string_view run_dir, const ParameterStore& par
   const bool is_there = latest.ok() && *latest == target && FileExists(target);
   if (is_there && IsSaved(target, *state)) return absl::OkStatus();
   if (!is_there) LRA_RETURN_IF_ERROR(RemoveAll(target));
-  LRA_RETURN_IF_ERROR(MakeDirectories(JoinPath(run_dir, kFolder)));
+  LRA_RETURN_IF_ERROR(MakeDirectories(JoinPath(run_dir, kCheckpointFolder)));
   LRA_ASSIGN_OR_RETURN(StagingDirectory staging, StagingDirectory::Create(target, is_there));
   state->set_format_version(kFormatVersion);
   LRA_RETURN_IF_ERROR(
       WriteTensors(staging.path(), Weights(parameters), OnHost(std::move(optimizer_state)), state));
   LRA_RETURN_IF_ERROR(WriteSealedTextProto(JoinPath(staging.path(), kStateFile), *state));
   LRA_RETURN_IF_ERROR(staging.Commit());
-  return WriteFileAtomically(JoinPath(JoinPath(run_dir, kFolder), kLatest),
+  return WriteFileAtomically(JoinPath(JoinPath(run_dir, kCheckpointFolder), kLatest),
                              StepName(state->step()) + "\n");
 }
 
 std::vector<int64_t> CheckpointSteps(absl::string_view run_dir) {
   std::vector<int64_t> steps;
   std::error_code ignored;
-  std::filesystem::directory_iterator entry(JoinPath(run_dir, kFolder), ignored);
+  std::filesystem::directory_iterator entry(JoinPath(run_dir, kCheckpointFolder), ignored);
   for (; entry != std::filesystem::directory_iterator(); entry.increment(ignored)) {
     const int64_t step = StepOf(entry->path().filename().string());
     if (step >= 0) steps.push_back(step);
@@ -169,7 +168,7 @@ void PruneCheckpoints(absl::string_view run_dir, const std::vector<int64_t>& kee
   std::vector<std::string> keep = {kLatest};
   for (int64_t step : keep_steps) keep.push_back(StepName(step));
   std::error_code ignored;
-  std::filesystem::directory_iterator entry(JoinPath(run_dir, kFolder), ignored);
+  std::filesystem::directory_iterator entry(JoinPath(run_dir, kCheckpointFolder), ignored);
   for (; entry != std::filesystem::directory_iterator(); entry.increment(ignored)) {
     const std::string name = entry->path().filename().string();
     if (std::find(keep.begin(), keep.end(), name) != keep.end()) continue;
@@ -179,7 +178,7 @@ void PruneCheckpoints(absl::string_view run_dir, const std::vector<int64_t>& kee
 }
 
 absl::StatusOr<std::string> LatestCheckpoint(absl::string_view run_dir) {
-  const std::string pointer = JoinPath(JoinPath(run_dir, kFolder), kLatest);
+  const std::string pointer = JoinPath(JoinPath(run_dir, kCheckpointFolder), kLatest);
   if (!FileExists(pointer)) return absl::NotFoundError(absl::StrCat(run_dir, ": no checkpoint"));
   LRA_ASSIGN_OR_RETURN(const std::string name, ReadFile(pointer));
   const int64_t step = StepOf(absl::StripSuffix(name, "\n"));

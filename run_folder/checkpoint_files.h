@@ -4,6 +4,7 @@
 
 namespace lra {
 
+inline constexpr char kCheckpointFolder[] = "checkpoint";  // of a run or stage: step-N, latest
 inline constexpr char kWeightsFile[] = "weights.safetensors";
 inline constexpr char kOptimizerFile[] = "optimizer.safetensors";
 inline constexpr char kStateFile[] = "state.textproto";  // sealed; has the digests of both

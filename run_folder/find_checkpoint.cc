@@ -8,6 +8,7 @@
 #include "lra/files.h"
 #include "lra/status_macros.h"
 #include "run_folder/checkpoint.h"
+#include "run_folder/checkpoint_files.h"
 
 namespace lra {
 namespace {
@@ -34,7 +35,7 @@ absl::StatusOr<std::string> FindCheckpoint(const std::string& path) {
   if (IsWeightsFile(path)) {
     // A weights file inside its checkpoint folder is checked like the folder.
     const std::string folder = std::filesystem::absolute(path).parent_path().string();
-    if (FileExists(JoinPath(folder, "state.textproto"))) return FindCheckpoint(folder);
+    if (FileExists(JoinPath(folder, kStateFile))) return FindCheckpoint(folder);
     if (BeginsAsWeights(path)) return path;
     return absl::InvalidArgumentError(absl::StrCat(
         path, ": is no run and no weights file (safetensors); give the folder of a run"));
@@ -51,7 +52,7 @@ absl::StatusOr<std::string> FindCheckpoint(const std::string& path) {
     return record.has_failure() ? LatestCheckpoint(path)
                                 : CheckpointPath(path, record.selected_step());
   }
-  if (!FileExists(JoinPath(path, "state.textproto"))) return LatestCheckpoint(path);
+  if (!FileExists(JoinPath(path, kStateFile))) return LatestCheckpoint(path);
   return AbsolutePath(path);
 }
 

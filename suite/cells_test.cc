@@ -131,7 +131,7 @@ TEST(ShardOf, PartsAreDisjointAndWhole) {
     EXPECT_FALSE(ParsePart(wrong).ok()) << wrong;
 }
 
-// Of more parts than runs the first have one each, however many there are.
+// The first parts have one run each, however many parts there are.
 TEST(ShardOf, MorePartsThanRunsAreEmpty) {
   std::vector<SuiteCell> cells(2);
   cells[0].name = "cheap";

@@ -15,8 +15,6 @@
 namespace lra {
 namespace {
 
-constexpr size_t kNameDigits = 8;
-
 absl::Status AddNames(const char* flag, const std::string& list,
                       google::protobuf::RepeatedPtrField<std::string>* names) {
   LRA_ASSIGN_OR_RETURN(const std::vector<std::string> given, SplitNames(flag, list));
@@ -48,7 +46,7 @@ absl::StatusOr<SuiteFile> SuiteOfLists(const ExperimentChoice& choice, const std
 
 std::string DefaultListFolder(const SuiteFile& suite, const std::string& data_dir) {
   const auto& tasks = suite.group(0).task();
-  return JoinPath("runs", absl::StrCat("lists-", Fingerprint(suite).substr(0, kNameDigits),
+  return JoinPath("runs", absl::StrCat("lists-", ShortFingerprint(Fingerprint(suite)),
                                        tasks.empty() ? "" : DataInName(tasks[0], data_dir)));
 }
 

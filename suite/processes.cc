@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "lra/seconds.h"
 #include "lra/status_macros.h"
 
 namespace lra {
@@ -91,7 +92,7 @@ absl::StatusOr<Processes::End> Processes::RunProcess(int worker, WorkerCommand c
     end.was_stopped = is_stopping_ || stop_was_asked || end.signal == SIGTERM;
   }
   end.was_pinned = !command.cores.empty();
-  end.wall_seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  end.wall_seconds = SecondsSince(begin);
   if (end.signal == 0 && end.exit_code == kNotStarted)
     return absl::InternalError(absl::StrCat("cannot start ", command.words.front()));
   return end;

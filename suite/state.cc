@@ -69,8 +69,8 @@ std::string DataDifference(const DataIdentity& there, const DataIdentity& wanted
     if (here == wanted.split_fingerprint().end() || other == there.split_fingerprint().end() ||
         here->second == other->second)
       continue;
-    return absl::StrCat("split ", split, " is ", other->second.substr(0, 8), ", wanted is ",
-                        here->second.substr(0, 8));
+    return absl::StrCat("split ", split, " is ", ShortFingerprint(other->second), ", wanted is ",
+                        ShortFingerprint(here->second));
   }
   return "";
 }
@@ -81,9 +81,9 @@ std::string Mismatch(const RunRecord& record, const std::string& directory, cons
   if (record.config().task().empty()) return "";
   const std::string there = CellFingerprint(record.config()), wanted = CellFingerprint(cell.config);
   if (there != wanted || record.config().seed() != cell.seed) {
-    return absl::StrCat(directory, " holds a run with other settings (cell ", there.substr(0, 8),
-                        ", seed ", record.config().seed(), "; wanted ", wanted.substr(0, 8),
-                        ", seed ", cell.seed, "): move it away");
+    return absl::StrCat(directory, " holds a run with other settings (cell ",
+                        ShortFingerprint(there), ", seed ", record.config().seed(), "; wanted ",
+                        ShortFingerprint(wanted), ", seed ", cell.seed, "): move it away");
   }
   const std::string data = DataDifference(record.data(), cell.data);
   if (data.empty()) return "";

@@ -14,6 +14,7 @@
 #include "eval/machine.h"
 #include "lra/excerpt.h"
 #include "lra/files.h"
+#include "lra/fingerprint.h"
 #include "lra/progress.h"
 #include "lra/sha256.h"
 #include "lra/status_macros.h"
@@ -35,7 +36,7 @@ std::string JobName(const std::string& folder, const std::string& name, int numb
       letter = '_';
   }
   const std::string unique = absl::StrCat(folder, "\n", absl::GetCurrentTimeNanos());
-  return absl::StrCat(plain, "-", Sha256Hex(unique).substr(0, 8), "-", number);
+  return absl::StrCat(plain, "-", ShortFingerprint(Sha256Hex(unique)), "-", number);
 }
 
 SlurmSubmission RecordOf(const JobArray& array) {

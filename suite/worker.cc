@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "lra/seconds.h"
 #include "lra/status_macros.h"
 
 namespace lra {
@@ -81,10 +82,6 @@ absl::Status OpenFiles(const WorkerCommand& command, Prepared* prepared) {
 void CloseFiles(const Prepared& prepared) {
   if (prepared.output != prepared.log) close(prepared.output);
   close(prepared.log);
-}
-
-double SecondsOf(const timeval& time) {
-  return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "datasets/loader.h"
+#include "lra/seconds.h"
 #include "lra/status_macros.h"
 #include "models/base/device_work.h"
 #include "models/base/torch_status.h"
@@ -15,10 +16,6 @@ namespace {
 
 constexpr size_t kQuantiles = 5, kMaxRounds = 15;
 constexpr double kRoundsSeconds = 1;
-
-double Seconds(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
 
 int64_t PaddedLength(const SplitView& split, const std::vector<int64_t>& examples) {
   int64_t longest = 0;
@@ -59,7 +56,7 @@ absl::StatusOr<double> ProbeTraining(const Run& run, const Stage& stage,
     result->Read();  // waits for a device
     return absl::OkStatus();
   }));
-  return Seconds(begin);
+  return SecondsSince(begin);
 }
 
 absl::StatusOr<double> ProbeForward(const Run& run, const SplitView& split,
@@ -71,7 +68,7 @@ absl::StatusOr<double> ProbeForward(const Run& run, const SplitView& split,
     WaitFor(run.model->parameters().device());
     return absl::OkStatus();
   }));
-  return Seconds(begin);
+  return SecondsSince(begin);
 }
 
 absl::StatusOr<double> MeanProbe(
@@ -80,7 +77,7 @@ absl::StatusOr<double> MeanProbe(
   const auto begin = std::chrono::steady_clock::now();
   std::vector<std::vector<double>> seconds(kQuantiles);
   for (size_t round = 0; round < kMaxRounds; ++round) {
-    if (round > 0 && Seconds(begin) > kRoundsSeconds) break;
+    if (round > 0 && SecondsSince(begin) > kRoundsSeconds) break;
     for (size_t q = 0; q < kQuantiles; ++q) {
       const size_t batch = by_length.size() * (2 * q + 1) / (2 * kQuantiles);
       LRA_ASSIGN_OR_RETURN(const double one, probe(by_length[batch]));

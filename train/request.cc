@@ -12,6 +12,7 @@
 #include "eval/data_identity.h"
 #include "eval/run_folders.h"
 #include "lra/files.h"
+#include "lra/fingerprint.h"
 #include "lra/sha256.h"
 #include "lra/status_macros.h"
 #include "run_folder/checkpoint.h"
@@ -21,8 +22,6 @@
 
 namespace lra {
 namespace {
-
-constexpr size_t kDataDigits = 8;
 
 bool IsSameFolder(const std::string& a, const std::string& b) {
   std::error_code failed_a, failed_b;
@@ -153,7 +152,7 @@ std::string DefaultRunDirectory(const ExperimentConfig& config, const std::strin
 std::string DataInName(const std::string& task, const std::string& data_dir) {
   if (data_dir.empty() || IsSameFolder(data_dir, DefaultDataDirectory(task))) return "";
   const std::string digest = DataDigest(data_dir);
-  return digest.empty() ? "" : absl::StrCat("-data-", digest.substr(0, kDataDigits));
+  return digest.empty() ? "" : absl::StrCat("-data-", ShortFingerprint(digest));
 }
 
 std::string DataFolderOf(const std::string& task, const std::string& data_dir) {

@@ -23,6 +23,7 @@
 #include "lra/files.h"
 #include "lra/parallel.h"
 #include "lra/progress.h"
+#include "lra/seconds.h"
 #include "lra/status_macros.h"
 #include "models/base/torch_status.h"
 #include "run_folder/checkpoint.h"
@@ -61,9 +62,7 @@ double SecondsSinceStart() {
 // Wall and processor time since it was made.
 class Timer {
  public:
-  double wall() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
-  }
+  double wall() const { return SecondsSince(begin_); }
   double cpu() const { return ProcessCpuSeconds() - cpu_begin_; }
 
  private:

@@ -17,6 +17,7 @@
 #include "lra/files.h"
 #include "lra/status_macros.h"
 #include "run_folder/checkpoint.h"
+#include "run_folder/checkpoint_files.h"
 #include "run_folder/divergence.h"
 #include "run_folder/run_claim.h"
 #include "train/finish.h"
@@ -25,8 +26,6 @@
 
 namespace lra {
 namespace {
-
-constexpr char kCheckpoints[] = "checkpoint";
 
 std::string TrialDirectory(const TrainRequest& request, float rate) {
   return JoinPath(request.runtime.out_dir(), TrialFolder(rate));
@@ -115,11 +114,12 @@ absl::StatusOr<Searched> Search(const TrainRequest& request, const Metric& metri
   Searched searched;
   LRA_ASSIGN_OR_RETURN(searched.trials, RunTrials(request, metric));
   searched.best = Best(metric, searched.trials);
-  const std::string target = JoinPath(out, kCheckpoints);
+  const std::string target = JoinPath(out, kCheckpointFolder);
   if (!searched.best || FileExists(target)) return searched;
   const float rate = request.resolved.config.search().learning_rate(*searched.best);
   LRA_RETURN_IF_ERROR(claim.Confirm());
-  LRA_RETURN_IF_ERROR(CopyFolder(JoinPath(TrialDirectory(request, rate), kCheckpoints), target));
+  LRA_RETURN_IF_ERROR(
+      CopyFolder(JoinPath(TrialDirectory(request, rate), kCheckpointFolder), target));
   searched.is_copied_here = true;
   return searched;
 }

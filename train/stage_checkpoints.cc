@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "eval/machine.h"
 #include "lra/parallel.h"
+#include "lra/seconds.h"
 #include "lra/status_macros.h"
 #include "models/base/device_work.h"
 #include "run_folder/checkpoint.h"
@@ -16,10 +17,6 @@
 
 namespace lra {
 namespace {
-
-double SecondsSince(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
 
 // What was spent before this process began; empty where that was not counted.
 std::optional<double> Earlier(const Efficiency& earlier, bool was_counted, double amount) {

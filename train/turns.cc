@@ -5,6 +5,8 @@
 #include <chrono>
 #include <thread>
 
+#include "lra/seconds.h"
+
 namespace lra {
 namespace {
 
@@ -52,7 +54,7 @@ double Turns::Pass() {
   std::unique_lock<std::mutex> lock(mutex_);
   GiveOn();
   Await(my_place, &lock);
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return SecondsSince(begin);
 }
 
 }  // namespace lra

@@ -4,6 +4,8 @@
 
 #include <chrono>
 
+#include "lra/seconds.h"
+
 namespace lra {
 
 // Wall-clock seconds that one call takes.
@@ -11,7 +13,7 @@ template <class Function>
 double SecondsOf(Function function) {
   const auto start = std::chrono::steady_clock::now();
   function();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return SecondsSince(start);
 }
 
 }  // namespace lra
