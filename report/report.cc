@@ -109,8 +109,9 @@ struct PageData {
   Json json;
   std::map<std::string, int> run_numbers;  // by folder
   std::string efficiency_html, ablation_html;
-  // The request's, and files beside records that cannot be read.
+  // The request's, and files among the runs that cannot be read.
   std::vector<std::string> problems;
+  std::vector<std::string> not_shown;  // files of runs
 };
 
 PageData CollectData(const ReportRequest& request, const ShownNames& names) {
@@ -120,7 +121,7 @@ PageData CollectData(const ReportRequest& request, const ShownNames& names) {
   for (const LocatedRecord& located : request.found->runs) {
     data.run_numbers.emplace(located.directory, static_cast<int>(data.run_numbers.size()));
     runs.Add(located.record, names.In(located.directory), LinkTo(located.directory, request.page),
-             RunFilesJson(located.directory, &data.problems));
+             RunFilesJson(located.directory, &data.not_shown));
   }
   data.json = runs.ToJson();
   data.json["split"] = request.board->options.split;
@@ -144,18 +145,22 @@ std::string MakeReport(const ReportRequest& request) {
   const Leaderboard board = WithShownNames(*request.board, names);
   std::vector<std::string> left_out = board.left_out;
   for (const std::string& problem : data.problems) left_out.push_back(names.In(problem));
+  std::vector<std::string> not_shown;
+  for (const std::string& file : data.not_shown) not_shown.push_back(names.In(file));
   return absl::StrReplaceAll(
-      kPageTemplate, {{"{{policy}}", ContentPolicy()},
-                      {"{{style}}", kPageStyle},
-                      {"{{summary}}", EscapeHtml(Summary(request))},
-                      {"{{progress}}", HtmlList(request.progress)},
-                      {"{{tables}}", HtmlTables(board, data.run_numbers)},
-                      {"{{ablations}}", Section("ablations", "Effects", data.ablation_html)},
-                      {"{{efficiency}}", Section("efficiency", "Efficiency", data.efficiency_html)},
-                      {"{{left_out}}", Section("left-out", "Not in a table", HtmlList(left_out))},
-                      {"{{legend}}", Section("legend", "How to read it", HtmlList(Legend(board)))},
-                      {"{{data}}", EmbeddedJson(data.json)},
-                      {"{{script}}", kPageScript}});
+      kPageTemplate,
+      {{"{{policy}}", ContentPolicy()},
+       {"{{style}}", kPageStyle},
+       {"{{summary}}", EscapeHtml(Summary(request))},
+       {"{{progress}}", HtmlList(request.progress)},
+       {"{{tables}}", HtmlTables(board, data.run_numbers)},
+       {"{{ablations}}", Section("ablations", "Effects", data.ablation_html)},
+       {"{{efficiency}}", Section("efficiency", "Efficiency", data.efficiency_html)},
+       {"{{left_out}}", Section("left-out", "Not in a table", HtmlList(left_out))},
+       {"{{not_shown}}", Section("not-shown", "Files of runs, not shown", HtmlList(not_shown))},
+       {"{{legend}}", Section("legend", "How to read it", HtmlList(Legend(board)))},
+       {"{{data}}", EmbeddedJson(data.json)},
+       {"{{script}}", kPageScript}});
 }
 
 }  // namespace lra

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -20,6 +21,7 @@ namespace {
 using ::lra::testing::MakeBaseline;
 using ::lra::testing::MakeRun;
 using ::lra::testing::RunSpec;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -194,8 +196,39 @@ TEST_F(ReportTest, MapsAndProfilesOfTheFolderAreShown) {
   ASSERT_EQ(shown["maps"].size(), 1);
   EXPECT_EQ(shown["maps"][0]["src"], "data:image/png;base64,iVBORyBwaWN0dXJl");
   EXPECT_EQ(shown["profile"][0]["rows"][0]["interval"][1], 0.9);
+  EXPECT_THAT(Page(), Not(HasSubstr("Files of runs, not shown")));
   ASSERT_TRUE(WriteFileAtomically(run + "/profile.json", "[").ok());
-  EXPECT_THAT(Page(), HasSubstr("<li>listops-linear-s0/profile.json: is no JSON object</li>"));
+  EXPECT_THAT(Page(), HasSubstr("<h2 id=\"not-shown-title\">Files of runs, not shown</h2>\n<ul>\n"
+                                "<li>listops-linear-s0/profile.json: is no JSON object</li>"));
+}
+
+// `lra attend` writes layers first; maps of images take more than a megabyte.
+TEST_F(ReportTest, MapsOfAllLayersComeFirstAndWhatIsLeftOutIsNamed) {
+  Write(Trained({}));
+  const std::string maps = folder_.File("runs/listops-linear-s0/maps");
+  ASSERT_TRUE(MakeDirectories(maps).ok());
+  nlohmann::ordered_json named;
+  for (const char* name : {"layer0", "layer1", "layer2", "layer3", "all"}) {
+    for (const char* kind : {"mean", "coverage"}) {
+      const std::string file = absl::StrCat(name, "-", kind, ".png");
+      named["maps"][name].push_back(file);
+      const size_t size = file == "layer0-mean.png" ? 3 << 20 : 1 << 20;
+      ASSERT_TRUE(WriteFileAtomically(absl::StrCat(maps, "/", file),
+                                      absl::StrCat("\x89PNG", std::string(size, 'x')))
+                      .ok());
+    }
+  }
+  ASSERT_TRUE(WriteFileAtomically(maps + "/maps.json", named.dump()).ok());
+  const std::string page = Page();
+  std::vector<std::string> names;
+  for (const nlohmann::json& map : DataOf(page)["runs"][0]["maps"]) names.push_back(map["name"]);
+  EXPECT_THAT(names, ElementsAre("all-mean.png", "all-coverage.png", "layer0-coverage.png",
+                                 "layer1-mean.png", "layer1-coverage.png", "layer2-mean.png",
+                                 "layer2-coverage.png", "layer3-mean.png"));
+  EXPECT_THAT(page, HasSubstr("listops-linear-s0/maps/layer0-mean.png: it has 3145732 bytes, at "
+                              "most 2097152 are read"));
+  EXPECT_THAT(page, HasSubstr("<li>listops-linear-s0/maps: 8 pictures of a run are shown, "
+                              "layer3-coverage.png is not</li>"));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
 #include "report/folder_files.h"
@@ -42,6 +43,23 @@ bool IsPictureName(absl::string_view name) {
   return absl::EndsWith(name, ".png") && name.find('/') == absl::string_view::npos;
 }
 
+// The pictures that a maps.json names, those over all layers first: they sum up the others.
+std::vector<std::string> PicturesOf(const Json& maps) {
+  std::vector<std::string> pictures;
+  size_t of_all = 0;
+  for (const auto& [name, files] : maps.items()) {
+    if (!IsAverage(name) || !files.is_array()) continue;
+    for (const Json& file : files) {
+      if (!file.is_string() || !IsPictureName(file.get<std::string>())) continue;
+      const bool is_of_all = name == "all";
+      pictures.insert(is_of_all ? pictures.begin() + static_cast<int64_t>(of_all) : pictures.end(),
+                      file.get<std::string>());
+      of_all += is_of_all ? 1 : 0;
+    }
+  }
+  return pictures;
+}
+
 absl::Status AddPicture(const std::string& path, absl::string_view name, Json* maps) {
   LRA_ASSIGN_OR_RETURN(const std::string png, ReadFile(path, kMostPictureBytes));
   if (!absl::StartsWith(png, "\x89PNG"))
@@ -51,17 +69,21 @@ absl::Status AddPicture(const std::string& path, absl::string_view name, Json* m
   return absl::OkStatus();
 }
 
-absl::Status AddMaps(const std::string& folder, Json* maps) {
+absl::Status AddMaps(const std::string& folder, Json* maps, std::vector<std::string>* not_shown) {
   LRA_ASSIGN_OR_RETURN(const Json json, ReadJsonObject(JoinPath(folder, kMapsFile)));
-  const Json& named = json.contains("maps") ? json["maps"] : json;
-  for (const auto& [name, files] : named.items()) {
-    if (!IsAverage(name) || !files.is_array()) continue;
-    for (const Json& file : files) {
-      if (!file.is_string() || maps->size() >= kMostPictures) continue;
-      const auto picture = file.get<std::string>();
-      if (IsPictureName(picture))
-        LRA_RETURN_IF_ERROR(AddPicture(JoinPath(folder, picture), picture, maps));
+  std::vector<std::string> beyond;
+  for (const std::string& picture : PicturesOf(json.contains("maps") ? json["maps"] : json)) {
+    if (maps->size() >= kMostPictures) {
+      beyond.push_back(picture);
+      continue;
     }
+    const absl::Status added = AddPicture(JoinPath(folder, picture), picture, maps);
+    if (!added.ok()) not_shown->emplace_back(added.message());
+  }
+  if (!beyond.empty()) {
+    not_shown->push_back(absl::StrCat(folder, ": ", kMostPictures, " pictures of a run are shown, ",
+                                      absl::StrJoin(beyond, ", "),
+                                      beyond.size() == 1 ? " is" : " are", " not"));
   }
   return absl::OkStatus();
 }
@@ -102,19 +124,19 @@ absl::StatusOr<Json> ReadProfile(const std::string& path) {
 
 }  // namespace
 
-Json RunFilesJson(absl::string_view directory, std::vector<std::string>* problems) {
+Json RunFilesJson(absl::string_view directory, std::vector<std::string>* not_shown) {
   Json json = Json::object();
   Json maps = Json::array();
   for (const std::string& folder : MapFolders(directory)) {
-    const absl::Status read = AddMaps(folder, &maps);
-    if (!read.ok()) problems->emplace_back(read.message());
+    const absl::Status read = AddMaps(folder, &maps, not_shown);
+    if (!read.ok()) not_shown->emplace_back(read.message());
   }
   if (!maps.empty()) json["maps"] = std::move(maps);
   const std::string path = JoinPath(directory, kProfileFile);
   if (!FileExists(path)) return json;
   absl::StatusOr<Json> profile = ReadProfile(path);
   if (!profile.ok()) {
-    problems->emplace_back(profile.status().message());
+    not_shown->emplace_back(profile.status().message());
   } else {
     json["profile"] = *std::move(profile);
   }

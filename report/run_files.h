@@ -11,16 +11,17 @@
 
 namespace lra {
 
-// A run's further pictures, and larger ones, stay where they are.
+// A run's further pictures, and larger ones, stay where they are. A map of 32 x 32 pixels takes up
+// to 1.6 MB.
 inline constexpr int kMostPictures = 8;
-inline constexpr int64_t kMostPictureBytes = 256 << 10;
+inline constexpr int64_t kMostPictureBytes = 2 << 20;
 
 // "maps": pictures of the averages over heads that `lra attend RUN --out RUN/maps` wrote (any
-// folder of the run that holds a maps.json), as data: addresses; "profile": the tables of
-// `lra profile RUN --json`, kept as profile.json. Empty without either. Files that cannot be read
-// are named in `problems`.
+// folder of the run that holds a maps.json), as data: addresses, those over all layers first;
+// "profile": the tables of `lra profile RUN --json`, kept as profile.json. Empty without either.
+// What cannot be read, and pictures beyond the limits, are named in `not_shown`.
 nlohmann::ordered_json RunFilesJson(absl::string_view directory,
-                                    std::vector<std::string>* problems);
+                                    std::vector<std::string>* not_shown);
 
 }  // namespace lra
 
