@@ -329,7 +329,10 @@ absl::StatusOr<ResolvedConfig> ConfigBuilder::Build() {
   std::erase_if(result.provenance,
                 [&](const auto& origin) { return present.count(origin.first) == 0; });
   LRA_RETURN_IF_ERROR(CheckWarmup(rules_, result));
-  result.changed_rules = ChangedRules(rules_, result);
+  // What a rule implies, a protocol need not say: it is no change.
+  ExperimentConfig rules = rules_;
+  if (rules.has_view()) FillDefaultsBeside(rules.mutable_view());
+  result.changed_rules = ChangedRules(rules, result);
   result.warnings = BudgetWarnings(rules_, result);
   result.warnings.insert(result.warnings.end(), idle.begin(), idle.end());
   return result;

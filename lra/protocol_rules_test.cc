@@ -13,9 +13,11 @@
 namespace lra {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 struct Under {
   std::string protocol, task, attention = "transformer", preset = "small";
@@ -100,6 +102,20 @@ TEST(ProtocolRulesTest, SizesAndTheProtocolsRulesForAMethodAreNoChange) {
   EXPECT_THAT(ChangesOf(ResolveUnder({"lra2020", "image", "sinkhorn", "lra2020"},
                                      {"attention.options.block_tokens=32"})),
               ElementsAre("attention.options.block_tokens: 64 -> 32 (--set)"));
+}
+
+// The protocol says view.pixels=IDS of them, which implies view.zero_is_padding=false; a field that
+// no user set would be in the way of other pixels.
+TEST(ProtocolRulesTest, PixelsThatAreGuessedMayBeReadInAnotherWay) {
+  for (const char* task : {"mnist_pixels", "cifar_pixels"}) {
+    SCOPED_TRACE(task);
+    const Under what = {.protocol = "fair", .task = task};
+    EXPECT_THAT(ChangesOf(ResolveUnder(what)), Not(Contains(HasSubstr("view."))));
+    EXPECT_TRUE(ResolveUnder(what).config.view().has_zero_is_padding());
+    const ResolvedConfig plus_one = ResolveUnder(what, {"view.pixels=IDS_PLUS_ONE"});
+    EXPECT_FALSE(plus_one.config.view().has_zero_is_padding());
+    EXPECT_THAT(ChangesOf(plus_one), Contains("view.pixels: IDS -> IDS_PLUS_ONE (--set)"));
+  }
 }
 
 TEST(ProtocolRulesTest, AWarmupThatOutlastsTheRunIsRefusedWithBothNumbers) {
