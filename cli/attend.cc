@@ -1,6 +1,8 @@
 // lra attend CHECKPOINT
+#include <cstdint>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -17,6 +19,11 @@
 
 namespace lra {
 namespace {
+
+struct AttendFlags {
+  AttendRequest request;
+  std::optional<int64_t> examples;
+};
 
 void Print(const AttendRequest& request, const Attended& attended) {
   const std::string what =
@@ -39,7 +46,13 @@ void Print(const AttendRequest& request, const Attended& attended) {
   }
 }
 
-absl::Status Attend(AttendRequest request, const CommandContext& context) {
+absl::Status Attend(const AttendFlags& flags, const CommandContext& context) {
+  AttendRequest request = flags.request;
+  if (request.example && flags.examples) {
+    return absl::InvalidArgumentError(
+        "--example names one and --examples counts several: leave one of them out");
+  }
+  request.examples = flags.examples.value_or(request.examples);
   request.quiet = context.quiet;
   request.command_line = context.command_line;
   LRA_RETURN_IF_ERROR(StartComputing(request.threads, context));
@@ -62,43 +75,45 @@ absl::Status Attend(AttendRequest request, const CommandContext& context) {
 }  // namespace
 
 void AddAttendCommand(CLI::App* app, CommandContext* context) {
-  auto request = std::make_shared<AttendRequest>();
+  auto flags = std::make_shared<AttendFlags>();
+  AttendRequest& request = flags->request;
   CLI::App* command = AddCommand(
       app, "attend",
       "Attention maps of a trained model, averaged over examples or of one: .npy and .png");
   AddOption(
-      command, "checkpoint", &request->checkpoint,
+      command, "checkpoint", &request.checkpoint,
       "Checkpoint folder, or run folder (its selected checkpoint or, while unfinished, its latest)",
       {.is_required = true});
-  AddDataOfRun(command, &request->data_dir, &request->allows_other_data);
-  AddOption(command, "--split", &request->split,
+  AddDataOfRun(command, &request.data_dir, &request.allows_other_data);
+  AddOption(command, "--split", &request.split,
             "Split; a look at test is logged in the run's record",
             {.shows_default = true, .value = kSplitValue});
-  AddOption(command, "--examples", &request->examples, "Number of examples, the split's first",
-            {.shows_default = true, .allowed = FlagRules::kPositive});
-  AddOption(command, "--example", &request->example,
+  AddOption(command, "--examples", &flags->examples,
+            "Number of examples, the split's first (default: 16)",
+            {.allowed = FlagRules::kPositive});
+  AddOption(command, "--example", &request.example,
             "One example instead, by its place in the split, from 0; axes name its tokens");
-  AddOption(command, "--layer", &request->layer, "One layer, from 0 (default: all)");
-  AddOption(command, "--head", &request->head, "One head, from 0 (default: all)");
-  AddOption(command, "--max-tokens", &request->max_tokens,
+  AddOption(command, "--layer", &request.layer, "One layer, from 0 (default: all)");
+  AddOption(command, "--head", &request.head, "One head, from 0 (default: all)");
+  AddOption(command, "--max-tokens", &request.max_tokens,
             "Longer examples are passed over: memory grows with the square, times heads and layers "
             "(default: 512, of images 1025)",
             {.allowed = FlagRules::kPositive});
-  AddOption(command, "--threshold", &request->threshold,
+  AddOption(command, "--threshold", &request.threshold,
             "Coverage counts the heaviest keys of a query that gather more than this share of its "
             "weight",
-            {.shows_default = true, .allowed = FlagRules::kRange});
-  AddOption(command, "--out", &request->out_dir, "Folder for the maps",
+            {.shows_default = true, .allowed = FlagRules::kRange, .largest = 0.999});
+  AddOption(command, "--out", &request.out_dir, "Folder for the maps",
             {.is_required = true, .value = kFolderValue});
-  AddThreads(command, &request->threads);
-  AddDevice(command, &request->device);
+  AddThreads(command, &request.threads);
+  AddDevice(command, &request.device);
   AddKernels(command, &context->kernels);
   SetBody(command, context,
           "  lra attend runs/listops-cosformer-small-s0 --out maps\n"
           "  lra attend runs/image-linear-small-s0 --example 3 --out maps\n"
           "  lra attend runs/listops-linear-small-s0 --layer 1 --head 0 --examples 100 "
           "--out maps",
-          [request, context] { return Attend(*request, *context); });
+          [flags, context] { return Attend(*flags, *context); });
 }
 
 }  // namespace lra

@@ -11,6 +11,7 @@
 #include "cli/patient_threads.h"
 #include "cli/plain_format.h"
 #include "eval/locality.h"
+#include "lra/files.h"
 #include "lra/status_macros.h"
 
 namespace lra {
@@ -54,6 +55,8 @@ absl::Status PrintLocality(const LocalityFlags& flags, const CommandContext& con
                        PlainFormat("locality", flags.format, flags.out, context.json));
   request.quiet = context.quiet;
   request.command_line = context.command_line;
+  // Before a look at the test split is logged.
+  if (!flags.out.empty()) LRA_RETURN_IF_ERROR(CheckCanWrite(flags.out));
   LRA_RETURN_IF_ERROR(StartComputing(request.threads, context));
   std::vector<ModelLocality> models;
   for (const std::string& run : flags.runs) {

@@ -10,7 +10,11 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "datasets/id_content.h"
+#include "datasets/loader.h"
 #include "datasets/token_text.h"
 #include "inspect/attended_examples.h"
 #include "inspect/attention_files.h"
@@ -23,6 +27,8 @@
 
 namespace lra {
 namespace {
+
+constexpr char kDescriptionFile[] = "maps.json";
 
 // The side of pictures whose pixels are tokens; otherwise 0.
 int SideOfMap(const OpenedCheckpoint& opened) {
@@ -46,21 +52,42 @@ absl::Status SelectExamples(const AttendRequest& request, const OpenedCheckpoint
   return absl::OkStatus();
 }
 
-// What the tokens of a single example stand for; CLS stands in front. Empty unless all are known.
+// TokenText(), but for code points that are ASCII, which are shown as bytes are: "a", not "U+0061".
+std::string ShownToken(const TaskSpec& spec, int32_t id) {
+  std::string name = TokenText(spec, id);
+  absl::string_view digits = name;
+  uint32_t code_point = 0;
+  const bool is_code_point = spec.content() == TaskSpec::TEXT &&
+                             absl::ConsumePrefix(&digits, "U+") &&
+                             absl::SimpleHexAtoi(digits, &code_point);
+  if (!is_code_point || code_point >= 0x80) return name;
+  TaskSpec bytes;
+  bytes.set_content(TaskSpec::TEXT);
+  return TokenText(bytes, FirstId(bytes) + static_cast<int32_t>(code_point));
+}
+
+// What the tokens of a single example stand for as the model reads it, hidden ones as "<mask>"; CLS
+// stands in front. Empty unless all are known.
 std::vector<std::string> TokensOf(const OpenedCheckpoint& opened, const Attended& attended) {
   const TaskSpec& spec = opened.split.spec();
   if (attended.examples.size() != 1 || spec.is_pair() || spec.is_real()) return {};
-  std::vector<int32_t> ids;
-  opened.split.Read(attended.examples.front(), &ids);
+  const HostBatch batch = MakeBatch(opened.split, {attended.examples.front()});
   std::vector<std::string> tokens;
   if (HasCls(opened)) tokens.emplace_back("<cls>");
-  for (const int32_t id : ids) {
-    tokens.push_back(TokenText(spec, id));
+  for (int32_t i = 0; i < batch.lengths.front(); ++i) {
+    const bool is_hidden = !batch.hidden.empty() && batch.hidden[i] != 0;
+    tokens.push_back(is_hidden ? "<mask>" : ShownToken(spec, batch.tokens[i]));
     if (tokens.back().empty()) return {};
   }
   // Where padding affects the model, the map has a row for each padded token, too.
   tokens.resize(TokensSeen(opened, attended.examples.front()), "<pad>");
   return tokens;
+}
+
+absl::Status CheckHead(const AttendRequest& request, int64_t heads) {
+  if (!request.head || (*request.head >= 0 && *request.head < heads)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--head: is ", *request.head, ", must be 0 to ", heads - 1));
 }
 
 absl::Status CheckLayer(const AttendRequest& request, int64_t layers) {
@@ -69,15 +96,25 @@ absl::Status CheckLayer(const AttendRequest& request, int64_t layers) {
       absl::StrCat("--layer: is ", *request.layer, ", must be 0 to ", layers - 1));
 }
 
+// Refuses what no map can be made of before it is looked at and all is computed: a run of the model
+// on one example says what attention it has, of how many heads.
+absl::Status CheckAttention(const AttendRequest& request, const OpenedCheckpoint& opened,
+                            int64_t example) {
+  const c10::NoGradGuard no_grad;
+  absl::Status status;
+  VisitExample(opened, example,
+               [&](int64_t, const Attention& attention, const AttentionInput& input) {
+                 status.Update(CheckHasWeights(attention));
+                 status.Update(CheckHead(request, input.q.size(1)));
+               });
+  return status;
+}
+
 // Adds the weights [1, H, N, N] of one example in one layer.
-absl::Status AddWeights(const AttendRequest& request, int64_t layer, const at::Tensor& weights,
-                        HeadSums* sums) {
+void AddWeights(const AttendRequest& request, int64_t layer, const at::Tensor& weights,
+                HeadSums* sums) {
   const at::Tensor dense = weights.to(at::kCPU, at::kFloat).contiguous();
   const int64_t heads = dense.size(1), rows = dense.size(2), columns = dense.size(3);
-  if (request.head && (*request.head < 0 || *request.head >= heads)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--head: is ", *request.head, ", must be 0 to ", heads - 1));
-  }
   for (int64_t head = 0; head < heads; ++head) {
     if (request.head && head != *request.head) continue;
     const auto sum =
@@ -86,7 +123,6 @@ absl::Status AddWeights(const AttendRequest& request, int64_t layer, const at::T
     sum->second.Add(absl::MakeConstSpan(values, static_cast<size_t>(rows * columns)), rows,
                     columns);
   }
-  return absl::OkStatus();
 }
 
 // Adds what positions alone do in one layer; nothing where that is nothing, where it depends on the
@@ -102,7 +138,8 @@ absl::Status AddReweighting(const AttendRequest& request, int64_t layer, const A
   if (!at::isfinite(ratios).all().item<bool>()) return absl::OkStatus();
   constexpr double kRounding = 1e-4;
   if ((ratios - 1).abs().max().item<double>() < kRounding) return absl::OkStatus();
-  return AddWeights(request, layer, ratios, reweightings);
+  AddWeights(request, layer, ratios, reweightings);
+  return absl::OkStatus();
 }
 
 // What the examples are summed to.
@@ -128,9 +165,10 @@ absl::Status SumExamples(const AttendRequest& request, const OpenedCheckpoint& o
       attended->has_coverage = attention.traits().is_row_stochastic;
       if (!status.ok() || (request.layer && layer != *request.layer)) return;
       const absl::StatusOr<at::Tensor> weights = ImpliedWeights(attention, input);
-      status =
-          weights.ok() ? AddWeights(request, layer, *weights, &sums->weights) : weights.status();
-      if (!status.ok() || done > 0) return;
+      status = weights.status();
+      if (!status.ok()) return;
+      AddWeights(request, layer, *weights, &sums->weights);
+      if (done > 0) return;
       status = AddReweighting(request, layer, attention, input, longest, &sums->reweightings);
     };
     VisitExample(opened, example, visit);
@@ -150,7 +188,7 @@ absl::Status WriteDescription(const AttendRequest& request, const Look& look,
       {"threshold", request.threshold},       {"coverage", attended.has_coverage}};
   for (const AttendedMap& map : attended.maps) json["maps"][map.name] = map.files;
   if (!attended.tokens.empty()) json["tokens"] = attended.tokens;
-  return WriteFileAtomically(JoinPath(request.out_dir, "maps.json"), JsonText(json) + "\n");
+  return WriteFileAtomically(JoinPath(request.out_dir, kDescriptionFile), JsonText(json) + "\n");
 }
 
 }  // namespace
@@ -164,10 +202,13 @@ absl::StatusOr<Attended> AttendCheckpoint(const AttendRequest& request) {
   attended.attention = opened.state.config().attention().name();
   LRA_RETURN_IF_ERROR(SelectExamples(request, opened, &attended));
   attended.tokens = TokensOf(opened, attended);
+  LRA_RETURN_IF_ERROR(
+      CatchTorch([&] { return CheckAttention(request, opened, attended.examples.front()); }));
+  LRA_RETURN_IF_ERROR(MakeDirectories(request.out_dir));
+  LRA_RETURN_IF_ERROR(CheckCanWrite(JoinPath(request.out_dir, kDescriptionFile)));
   LRA_RETURN_IF_ERROR(LogLook(request, look));
   MapSums sums;
   LRA_RETURN_IF_ERROR(CatchTorch([&] { return SumExamples(request, opened, &sums, &attended); }));
-  LRA_RETURN_IF_ERROR(MakeDirectories(request.out_dir));
   const PictureKeys picture = {.side = SideOfMap(opened), .first_key = HasCls(opened) ? 1 : 0};
   LRA_RETURN_IF_ERROR(WriteMapFiles(request, sums.weights, sums.reweightings, picture, &attended));
   LRA_RETURN_IF_ERROR(WriteDescription(request, look, attended));

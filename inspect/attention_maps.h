@@ -44,8 +44,9 @@ struct Attended {
   int64_t max_tokens = 0;     // the limit
   std::string attention;      // its registered name
   bool has_coverage = false;  // only if the weights of a query are shares of 1
-  // What each token of a single example stands for (datasets/token_text.h); empty for pixels, pairs
-  // and several examples.
+  // What each token of a single example stands for (datasets/token_text.h; printable ASCII under
+  // unit=CODE_POINT as under unit=BYTE), hidden ones "<mask>"; empty for pixels, pairs and several
+  // examples.
   std::vector<std::string> tokens;
 };
 
@@ -58,7 +59,8 @@ struct Attended {
 // example is run alone and without dropout, and without padding unless padding affects the model.
 // Maps of pairs include both texts. If the split is test, the look is logged in the run's record.
 // InvalidArgument for a method without weights, a layer, head or example that does not exist, and a
-// split without a short enough example.
+// split without a short enough example; these, and the errors of an out_dir that cannot be made or
+// written, come before anything is logged or computed.
 absl::StatusOr<Attended> AttendCheckpoint(const AttendRequest& request);
 
 }  // namespace lra

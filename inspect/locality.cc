@@ -13,6 +13,7 @@
 #include "lra/experiment.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
+#include "models/attention_weights.h"
 #include "models/base/torch_status.h"
 #include "models/weight_rows.h"
 
@@ -143,14 +144,18 @@ class Measurement {
   bool is_absolute_ = false;
 };
 
-// Whether the model's attentions give their weights row by row, so that no length is too long.
-bool IsByRows(const OpenedCheckpoint& opened) {
+// Whether the model's attentions give their weights row by row, so that no length is too long. The
+// error of CheckHasWeights.
+absl::StatusOr<bool> AreByRows(const OpenedCheckpoint& opened) {
   const c10::NoGradGuard no_grad;
-  bool is_by_rows = true;
+  bool are_by_rows = true;
+  absl::Status status;
   VisitExample(opened, 0, [&](int64_t, const Attention& attention, const AttentionInput& input) {
-    is_by_rows = is_by_rows && WeightRows::IsByRows(attention, input);
+    status.Update(CheckHasWeights(attention));
+    are_by_rows = are_by_rows && WeightRows::IsByRows(attention, input);
   });
-  return is_by_rows;
+  LRA_RETURN_IF_ERROR(status);
+  return are_by_rows;
 }
 
 absl::Status AddExamples(const LocalityRequest& request, const OpenedCheckpoint& opened,
@@ -191,12 +196,12 @@ absl::StatusOr<ModelLocality> MeasureLocality(const LocalityRequest& request) {
   LRA_ASSIGN_OR_RETURN(const Look look, OpenLook(request));
   const OpenedCheckpoint& opened = look.opened;
   LRA_RETURN_IF_ERROR(CheckHasWeights(opened.state.config()));
-  bool is_by_rows = false;
+  bool are_by_rows = false;
   LRA_RETURN_IF_ERROR(CatchTorch([&] {
-    is_by_rows = IsByRows(opened);
+    LRA_ASSIGN_OR_RETURN(are_by_rows, AreByRows(opened));
     return absl::OkStatus();
   }));
-  const int64_t max_tokens = request.max_tokens.value_or(is_by_rows ? 0 : kMaxDenseTokens);
+  const int64_t max_tokens = request.max_tokens.value_or(are_by_rows ? 0 : kMaxDenseTokens);
   LRA_ASSIGN_OR_RETURN(const ChosenExamples chosen,
                        ChooseExamples({request.examples, std::nullopt, max_tokens}, opened));
   LRA_RETURN_IF_ERROR(LogLook(request, look));

@@ -159,6 +159,8 @@ absl::Status WriteFileAtomically(absl::string_view path, absl::string_view data)
   return writer.Close();
 }
 
+absl::Status CheckCanWrite(absl::string_view path) { return FileWriter::Open(path).status(); }
+
 absl::StatusOr<int64_t> FileSizeBytes(absl::string_view path) {
   struct stat info;
   if (stat(std::string(path).c_str(), &info) != 0) return FileError(errno, "read size of", path);

@@ -42,6 +42,10 @@ std::string AbsolutePath(absl::string_view path);
 // Digest of a file's bytes, read in blocks. InvalidArgument for a pipe or a device.
 absl::StatusOr<Sha256Digest> HashFile(absl::string_view path);
 
+// Whether a file could be written there now, before work that ends with it: the errors of
+// FileWriter::Open.
+absl::Status CheckCanWrite(absl::string_view path);
+
 // A file being written. It gets its name at Close; if the object is destroyed before, the file is
 // removed. Computes the SHA-256 while writing. Not thread-safe.
 class FileWriter {

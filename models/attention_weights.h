@@ -4,15 +4,18 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "models/interface/attention.h"
 
 namespace lra {
 
+// InvalidArgument if there is no such W: traits().has_weights is false.
+absl::Status CheckHasWeights(const Attention& attention);
+
 // [B, H, N, Nk]: the oracle's output for the identity as values, which is W because W does not
 // depend on v. Rows of padded queries are unspecified. Memory: B H Nk^2 twice, and the oracle's
-// own. InvalidArgument if there is no such W (traits().has_weights is false). Throws what Oracle()
-// throws.
+// own. The error of CheckHasWeights. Throws what Oracle() throws.
 absl::StatusOr<at::Tensor> ImpliedWeights(const Attention& attention, const AttentionInput& input);
 
 }  // namespace lra

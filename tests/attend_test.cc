@@ -9,10 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "absl/algorithm/container.h"
+#include "datasets/loader.h"
 #include "datasets/npy_test_util.h"
 #include "inspect/attention_maps.h"
 #include "lra/files.h"
 #include "lra/folder_test_util.h"
+#include "run_folder/test_looks.h"
 #include "tests/random_task_request.h"
 #include "train/trainer.h"
 
@@ -21,8 +24,10 @@ namespace {
 
 using testing::AllOf;
 using testing::Contains;
+using testing::Each;
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 
 class AttendTest : public testing::Test {
  protected:
@@ -100,7 +105,7 @@ TEST_F(AttendTest, OneExampleHasItsTokensNamed) {
 }
 
 // Where the next token is guessed, a vector stands in front, whatever pooling says; where hidden
-// ones are, none does.
+// ones are, none does, and hidden tokens are not named: the model does not see them.
 TEST_F(AttendTest, TokensThatAreGuessedHaveTheirOwnNames) {
   struct {
     std::vector<std::string> sets;
@@ -125,19 +130,53 @@ TEST_F(AttendTest, TokensThatAreGuessedHaveTheirOwnNames) {
     ASSERT_TRUE(data.ok()) << data.status();
     DataView view;
     view.set_max_length_tokens(48);  // as RandomTaskRequest
+    if (!has_cls) view.set_target(DataView::MASKED);
     const auto split = SplitView::Create(*data, "validation", view);
     ASSERT_TRUE(split.ok()) << split.status();
-    std::vector<int32_t> ids;
-    split->Read(3, &ids);
+    const HostBatch read = MakeBatch(*split, {3});
     std::vector<std::string> names;
     if (has_cls) names.emplace_back("<cls>");
-    for (const int32_t id : ids) names.push_back(data->spec().token_names(id));
+    for (int32_t i = 0; i < read.lengths[0]; ++i) {
+      const bool is_hidden = !has_cls && read.hidden[i] == 1;
+      names.push_back(is_hidden ? "<mask>" : data->spec().token_names(read.tokens[i]));
+    }
     EXPECT_EQ(attended->tokens, names);
+    EXPECT_EQ(absl::c_count(names, "<mask>") > 0, !has_cls);
     EXPECT_EQ(attended->maps.front().tokens, static_cast<int64_t>(names.size()));
     request.max_tokens = static_cast<int64_t>(names.size()) - 1;
     EXPECT_THAT(std::string(AttendCheckpoint(request).status().message()),
                 HasSubstr("example 3 has " + std::to_string(names.size()) + " tokens"));
   }
+}
+
+// A letter is itself, whether texts are read as bytes or as code points.
+TEST_F(AttendTest, CodePointsThatAreAsciiAreCharacters) {
+  AttendRequest request = Trained("text", {"view.unit=CODE_POINT", "view.min_code_point_count=1"});
+  request.example = 0;
+  const auto attended = AttendCheckpoint(request);
+  ASSERT_TRUE(attended.ok()) << attended.status();
+  // The text is a byte literal.
+  EXPECT_THAT(attended->tokens, AllOf(Contains("b"), Contains("'"), Each(Not(StartsWith("U+")))));
+}
+
+// What must fail is neither logged as a look at the test split nor leaves a folder.
+TEST_F(AttendTest, RefusedLooksAtTestAreNotLogged) {
+  AttendRequest request = Trained("listops");
+  request.split = "test";
+  const auto looks = [&] { return TestLooks(folder_.File("run")).value().size(); };
+  const size_t before = looks();
+  request.head = 99;
+  EXPECT_THAT(std::string(AttendCheckpoint(request).status().message()),
+              HasSubstr("--head: is 99, must be 0 to "));
+  EXPECT_FALSE(FileExists(request.out_dir));
+  request.head = 0;
+  ASSERT_TRUE(WriteFileAtomically(folder_.File("a_file"), "").ok());
+  request.out_dir = folder_.File("a_file/maps");
+  EXPECT_THAT(std::string(AttendCheckpoint(request).status().message()), HasSubstr("a_file/maps"));
+  EXPECT_EQ(looks(), before);
+  request.out_dir = folder_.File("maps");
+  ASSERT_TRUE(AttendCheckpoint(request).ok());
+  EXPECT_EQ(looks(), before + 1);
 }
 
 // Their pixels begin behind the vector, or where there is none with the first key.
