@@ -22,18 +22,28 @@ constexpr Colour kBlack = {0, 0, 0};
 
 struct Scale {
   double low, high;
+  bool is_cut = false;  // entries above `high` have its colour
   double Place(double value) const { return (value - low) / (high - low); }
 };
 
+// Ends at the largest entry, unless few rows have far larger ones than all others: the first query
+// of a causal attention gives all its weight to the one token that it sees, beside which the rest
+// would be dark.
 Scale ScaleOf(const AttentionMap& map) {
-  const auto [least, most] = std::minmax_element(map.values.begin(), map.values.end());
-  const double low = std::min(0.0, static_cast<double>(*least));
-  const double high = *most;
+  constexpr double kFarLarger = 4;
+  const double low = std::min(0.0, double{*std::min_element(map.values.begin(), map.values.end())});
+  std::vector<double> largest;  // of each row
+  for (auto row = map.values.begin(); row != map.values.end(); row += map.columns)
+    largest.push_back(*std::max_element(row, row + map.columns));
+  std::sort(largest.begin(), largest.end());
+  const double high = largest.back(), of_most = largest[(largest.size() - 1) * 9 / 10];
+  if (of_most > low && high - low > kFarLarger * (of_most - low)) return {low, of_most, true};
   return {low, high > low ? high : low + 1};
 }
 
 std::string BarLabel(const Scale& scale, int step) {
-  return absl::StrFormat("%.3g", scale.low + (scale.high - scale.low) * step / kBarSteps);
+  return absl::StrFormat("%s%.3g", scale.is_cut && step == kBarSteps ? ">= " : "",
+                         scale.low + (scale.high - scale.low) * step / kBarSteps);
 }
 
 std::string TokenAt(const HeatMapLabels& labels, int64_t place) {
@@ -59,13 +69,16 @@ struct Layout {
                            kPlotPixels / static_cast<int>(std::max(map.rows, map.columns)))),
         plot_width(static_cast<int>(map.columns) * cell),
         plot_height(static_cast<int>(map.rows) * cell),
-        token_width(WidestToken(labels)) {
+        token_width(WidestToken(labels)),
+        is_upright(token_width <= cell) {
     const int number = TextWidth(absl::StrCat(map.rows)) + kGap;
     const bool has_tokens = !labels.tokens.empty();
     left = kMargin + kTextHeight + kGap + (NamesAll(labels) ? 0 : number) +
            (has_tokens ? token_width + kGap : 0) + kTick;
     bar_left = left + plot_width + 2 * kMargin;
-    below_ticks = NamesAll(labels) ? token_width : (has_tokens ? 2 * kTextHeight : kTextHeight);
+    below_ticks = !NamesAll(labels) ? (has_tokens ? 2 * kTextHeight : kTextHeight)
+                  : is_upright      ? kTextHeight
+                                    : token_width;
     int label_width = 0;
     for (int i = 0; i <= kBarSteps; ++i)
       label_width = std::max(label_width, TextWidth(BarLabel(scale, i)));
@@ -76,6 +89,7 @@ struct Layout {
   }
 
   int cell, plot_width, plot_height, token_width;
+  bool is_upright;  // every column's name fits below it; turned, "u" is read as "c", "-" as "|"
   int top = kMargin + kTextHeight + kMargin;
   int left = 0, bar_left = 0;
   int below_ticks = 0;  // height of what stands under the ticks of the columns
@@ -116,11 +130,15 @@ void DrawRowTick(const std::string& text, int y, int left, Canvas* canvas) {
 // Names every row and column.
 void DrawTokens(const AttentionMap& map, const HeatMapLabels& labels, const Layout& at,
                 Canvas* canvas) {
-  const int bottom = at.top + at.plot_height;
+  const int below = at.top + at.plot_height + kTick + kGap;
   for (int64_t i = 0; i < map.columns; ++i) {
     const std::string token = TokenAt(labels, i);
-    const int x = at.left + static_cast<int>(i) * at.cell + (at.cell - kTextHeight) / 2;
-    DrawText(canvas, x, bottom + kTick + kGap + TextWidth(token), token, /*upwards=*/true);
+    const int width = TextWidth(token), x = at.left + static_cast<int>(i) * at.cell;
+    if (at.is_upright) {
+      DrawText(canvas, x + (at.cell - width) / 2, below, token);
+    } else {
+      DrawText(canvas, x + (at.cell - kTextHeight) / 2, below + width, token, /*upwards=*/true);
+    }
   }
   for (int64_t i = 0; i < map.rows; ++i)
     DrawRowTick(TokenAt(labels, i), at.top + static_cast<int>(i) * at.cell + at.cell / 2, at.left,

@@ -17,14 +17,15 @@ struct HeatMapLabels {
   std::string title;
   std::string rows = "query", columns = "key";
   // What row i and column i are about, e.g. "[MAX"; empty = numbers only. Of at most 64, each is
-  // named; of more, those at the ticks.
+  // named (below its column upright where all fit); of more, those at the ticks.
   std::vector<std::string> tokens = {};
 };
 
 // A PNG of at most about 1400 x 1300 pixels; row 0 is at the top. Colours run from 0 (or the
-// smallest value, if that is negative) to the largest value. Matrices of more than 1024 rows or
-// columns are reduced: a pixel is then the mean of a square of entries. InvalidArgument for an
-// empty matrix or one with a number that is not finite.
+// smallest value, if that is negative) to the largest value or, where that is more than four times
+// what nine in ten rows do not exceed, to this (the bar then says ">="). Matrices of more than 1024
+// rows or columns are reduced: a pixel is then the mean of a square of entries. InvalidArgument for
+// an empty matrix or one with a number that is not finite.
 absl::StatusOr<std::string> HeatMapPng(const AttentionMap& map, const HeatMapLabels& labels);
 
 namespace internal {

@@ -37,6 +37,29 @@ TEST(HeatMapTest, NegativeValuesAreTheDarkEnd) {
   EXPECT_EQ(entry(2), internal::ViridisColour(1));
 }
 
+// Query i of a causal model that attends to all alike: its weights are 1 / (i + 1).
+TEST(HeatMapTest, FewLargeEntriesLeaveTheOthersTheirColours) {
+  constexpr int kRows = 64;
+  AttentionMap map = {kRows, kRows, std::vector<float>(kRows * kRows)};
+  for (int i = 0; i < kRows; ++i)
+    std::fill_n(map.values.begin() + kRows * i, i + 1, 1.0f / static_cast<float>(i + 1));
+  const auto entry = [](const internal::DrawnHeatMap& drawn, int i, int j) {
+    const int c = drawn.cell_pixels;
+    return drawn.canvas.At(drawn.left + j * c + c / 2, drawn.top + i * c + c / 2);
+  };
+  const auto cut = internal::DrawHeatMap(map, {"causal"});
+  EXPECT_EQ(entry(cut, 0, 0), internal::ViridisColour(1));
+  EXPECT_EQ(entry(cut, 7, 0), internal::ViridisColour(1));  // rows 7 to 63 are nine in ten
+  EXPECT_EQ(entry(cut, 63, 0), internal::ViridisColour(0.125));
+  // Its end is named ">= 0.125", the other's "0.125".
+  map.values.assign(kRows * kRows, 0.125f);
+  EXPECT_GT(cut.canvas.width, internal::DrawHeatMap(map, {"equal"}).canvas.width);
+  // A diagonal is an entry of every row.
+  for (int i = 0; i < kRows; ++i) map.values[(kRows + 1) * i] = 1;
+  const auto diagonal = internal::DrawHeatMap(map, {"diagonal"});
+  EXPECT_EQ(entry(diagonal, 63, 0), internal::ViridisColour(0.125));
+}
+
 TEST(HeatMapTest, TicksAreRoundNumbers) {
   EXPECT_THAT(internal::TickPositions(1, 6), ElementsAre(0));
   EXPECT_THAT(internal::TickPositions(6, 6), ElementsAre(0, 1, 2, 3, 4, 5));
@@ -101,6 +124,28 @@ TEST(HeatMapTest, FewTokensAreAllNamed) {
   };
   EXPECT_GT(below(7), 50);
   EXPECT_EQ(below(9), 0);
+}
+
+// Letters stand upright below their columns, where "n" and "c" are told from others; longer names
+// are turned.
+TEST(HeatMapTest, NamesThatFitAreNotTurned) {
+  const AttentionMap map = {20, 20, std::vector<float>(400, 0.5f)};
+  HeatMapLabels labels = {"tokens"};
+  const auto below = [&](const std::string& name) {
+    labels.tokens.assign(20, name);
+    const auto drawn = internal::DrawHeatMap(map, labels);
+    const int c = drawn.cell_pixels, top = drawn.top + 20 * c + 12;
+    Canvas expected(c, internal::kTextHeight);
+    internal::DrawText(&expected, (c - internal::TextWidth(name)) / 2, 0, name);
+    for (int y = 0; y < expected.height; ++y) {
+      for (int x = 0; x < c; ++x) {
+        if (drawn.canvas.At(drawn.left + 3 * c + x, top + y) != expected.At(x, y)) return "turned";
+      }
+    }
+    return "upright";
+  };
+  EXPECT_STREQ(below("n"), "upright");
+  EXPECT_STREQ(below("[MAX"), "turned");
 }
 
 // A picture of many tokens names those at its ticks.
