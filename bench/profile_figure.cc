@@ -16,8 +16,10 @@
 namespace lra {
 namespace {
 
-// Five kinds of line in each.
+// Each kind of line in each grey. A legend's short sample must show every kind whole: gnuplot's own
+// dashes are longer than that.
 constexpr const char* kGreys[] = {"#999999", "#555555", "#cccccc"};
+constexpr const char* kDashes[] = {"1", "(12,8)", "(3,6)", "(14,6,3,6)", "(12,5,3,5,3,5)"};
 
 struct FigureRow {
   const ProfileBoardRow* row = nullptr;
@@ -68,8 +70,9 @@ struct ProfileCurve {
 };
 
 std::string GreyOf(const ProfileCurve& curve) {
-  return absl::StrCat("lines lc rgb \"", kGreys[curve.place / 5 % std::size(kGreys)], "\" lw 1 dt ",
-                      1 + curve.place % 5);
+  constexpr size_t kKinds = std::size(kDashes);
+  return absl::StrCat("lines lc rgb \"", kGreys[curve.place / kKinds % std::size(kGreys)],
+                      "\" lw 1 dt ", kDashes[curve.place % kKinds]);
 }
 
 // What draws a row, points as large as `size` says.

@@ -97,6 +97,17 @@ TEST_F(ProfileFigureTest, AColumnHasItsLegendBelow) {
                         "NaN with linespoints lt 1 ps 0.5 title 'linear''s own'\n"));
 }
 
+// A sample is as long as some 50 of the units of dashes; gnuplot's own second kind takes it alone.
+TEST_F(ProfileFigureTest, DashesAreShorterThanTheLegendsSample) {
+  ProfiledRow second = bar_;
+  second.label = "depth_2";
+  group_.settings[0].rows.push_back(second);
+  board_.rows[0].push_back(Row(second, 1, 0.5));
+  const std::string program = ProfileProgram(board_, 0, "p");
+  EXPECT_THAT(program, HasSubstr("lines lc rgb \"#999999\" lw 1 dt (12,8) title 'depth\\_2'"));
+  EXPECT_THAT(program, HasSubstr("lines lc rgb \"#999999\" lw 1 dt (12,8) title 'depth_2'"));
+}
+
 TEST_F(ProfileFigureTest, LongNamesOfStrataAreSlanted) {
   board_.headings[0].names = {"1 to 64", "65 to 128", "129 to 256"};
   const std::string program = ProfileProgram(board_, 0, "p");

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "bench/gnuplot.h"
 #include "bench/profile_figure.h"
 #include "cli/command.h"
@@ -47,7 +48,7 @@ absl::StatusOr<TaskProfile> TaskSideOf(const RunRecord& run, const std::string& 
 }
 
 // One run that stored its predictions: with what baselines answer to the same examples.
-absl::Status PrintOneRun(const PerturbedRequest& look, bool perturbs,
+absl::Status PrintOneRun(const PerturbedRequest& look, const ProfileFlags& flags,
                          const CommandContext& context) {
   LRA_ASSIGN_OR_RETURN(const RunRecord run, ReadRunRecord(look.checkpoint));
   LRA_ASSIGN_OR_RETURN(const std::vector<float> logits,
@@ -66,12 +67,27 @@ absl::Status PrintOneRun(const PerturbedRequest& look, bool perturbs,
   for (const BaselinePrediction& step : task.ladder)
     input.ladder.push_back({step.facts.bar, step.logits.front()});
   LRA_ASSIGN_OR_RETURN(Profile profile, MakeProfile(input));
-  if (perturbs) {
+  if (flags.request.perturbs) {
     LRA_ASSIGN_OR_RETURN(const PerturbedScores scores, ScorePerturbed(look));
     profile.tables.push_back(PerturbedTable(scores));
   }
   std::cout << (context.json ? ProfileJson(profile) + "\n" : ProfileText(profile));
-  return absl::OkStatus();
+  if (flags.out.empty()) return absl::OkStatus();
+  return WriteFileAtomically(flags.out, ProfileJson(profile) + "\n");
+}
+
+// Numbers in print that were asked for and have no place anywhere.
+void WarnOfPublished(const ProfileFlags& flags, const std::vector<ProfileBoard>& boards) {
+  const auto has_published = [](const ProfileBoard& board) { return !board.published.empty(); };
+  if (flags.published.empty() || absl::c_any_of(boards, has_published)) return;
+  const bool has_baselines = absl::c_any_of(boards, [](const ProfileBoard& board) {
+    return board.group->settings.front().kind == RunRecord::BASELINE;
+  });
+  std::cerr << "warning: --published has no places: "
+            << (has_baselines ? "no number in it is of these tasks, their metric and split on "
+                                "canonical data"
+                              : "no baselines are among these runs; `lra baseline` records them")
+            << "\n";
 }
 
 absl::Status PrintRuns(ProfileRunsRequest request, const ProfileFlags& flags,
@@ -92,6 +108,7 @@ absl::Status PrintRuns(ProfileRunsRequest request, const ProfileFlags& flags,
   if (!flags.out.empty()) {
     LRA_RETURN_IF_ERROR(WriteFileAtomically(flags.out, ProfileBoardsJson(profiled.boards) + "\n"));
   }
+  WarnOfPublished(flags, profiled.boards);
   for (const std::string& reason : profiled.left_out) std::cerr << "left out: " << reason << "\n";
   if (!flags.figure.empty()) {
     LRA_ASSIGN_OR_RETURN(const std::vector<std::string> stems,
@@ -104,8 +121,8 @@ absl::Status PrintRuns(ProfileRunsRequest request, const ProfileFlags& flags,
 // A folder that is one run with its predictions.
 bool IsOneRun(const ProfileFlags& flags) {
   const ProfileRunsRequest& request = flags.request;
-  const bool asks_for_tables = !flags.published.empty() || !flags.methods.empty() ||
-                               !flags.figure.empty() || !flags.out.empty();
+  const bool asks_for_tables =
+      !flags.published.empty() || !flags.methods.empty() || !flags.figure.empty();
   if (request.runs.size() != 1 || asks_for_tables) return false;
   const absl::StatusOr<RunRecord> run = ReadRunRecord(request.runs.front());
   if (!run.ok()) return false;
@@ -116,6 +133,7 @@ bool IsOneRun(const ProfileFlags& flags) {
 
 absl::Status PrintProfile(const ProfileFlags& flags, const CommandContext& context) {
   ProfileRunsRequest request = flags.request;
+  if (!flags.out.empty()) LRA_RETURN_IF_ERROR(CheckCanWrite(flags.out));
   if (request.look.allows_other_data && !request.perturbs) {
     return absl::InvalidArgumentError(
         "--other-data: stored predictions are about the run's own examples; add --perturb to run "
@@ -130,7 +148,7 @@ absl::Status PrintProfile(const ProfileFlags& flags, const CommandContext& conte
   request.look.command_line = context.command_line;
   if (!IsOneRun(flags)) return PrintRuns(request, flags, context);
   request.look.checkpoint = request.runs.front();
-  return PrintOneRun(request.look, request.perturbs, context);
+  return PrintOneRun(request.look, flags, context);
 }
 
 }  // namespace
@@ -162,8 +180,7 @@ void AddProfileCommand(CLI::App* app, CommandContext* context) {
       "Draw each way to sort the examples to PREFIX-1.svg, ..., also as .pdf and .png, a paper's "
       "column wide (needs gnuplot)",
       {.value = kPrefixValue});
-  AddOption(command, "--out", &flags->out, "Write tables as JSON to this file, too",
-            {.value = kFileValue});
+  AddOption(command, "--out", &flags->out, "Write JSON to this file, too", {.value = kFileValue});
   AddSwitch(
       command, "--perturb", &request.perturbs,
       "Also run the models on texts whose blocks or windows are shuffled, or on images whose "

@@ -49,6 +49,8 @@ struct ProfileGroup {
   const RunRecord* data = nullptr;  // a run that says which data that is, and how it is seen
   int64_t max_length_tokens = 0;    // that are seen of an example; 0 = the record does not say
   int64_t block_examples = 1;       // neighbours that count as one (RowRuns in row_statistics.h)
+  // Why this is no part of its task's first group; empty of that.
+  std::string differs;
   std::vector<ProfiledSetting> settings;
 };
 

@@ -10,12 +10,14 @@
 namespace lra {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using testing::FirstRight;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::MakeRun;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 constexpr int64_t kExamples = 400;
 
@@ -271,6 +273,29 @@ TEST_F(ProfileBoardTest, StrataMustBeKnownOfEveryExample) {
   EXPECT_EQ(board.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(board.status().message()),
               HasSubstr("400 scores, and depth is known of 399 examples"));
+}
+
+// Texts read as bytes, and as code points.
+TEST_F(ProfileBoardTest, AGroupOfItsOwnSaysWhy) {
+  AddRow("linear", {FirstRight(140, kExamples)});
+  Add({.method = "linear"}, FirstRight(160, kExamples), [](RunRecord* record) {
+    record->mutable_config()->mutable_view()->set_unit(DataView::CODE_POINT);
+    record->mutable_data()->set_view_fingerprint("another");
+  });
+  const auto groups = GroupForProfiles(found_, "test", {}, &left_out_);
+  ASSERT_TRUE(groups.ok()) << groups.status();
+  ASSERT_EQ(groups->size(), 2u);
+  EXPECT_EQ((*groups)[0].differs, "");
+  EXPECT_THAT((*groups)[1].differs,
+              AllOf(StartsWith("A table of its own: on listops it differs from the first in "),
+                    HasSubstr("config.view.unit ("), HasSubstr("CODE_POINT here)")));
+  const ProfileBoard first = Board((*groups)[0]), second = Board((*groups)[1]);
+  EXPECT_THAT(ProfileBoardText(first), Not(HasSubstr("A table of its own")));
+  EXPECT_THAT(ProfileBoardText(second), HasSubstr("\n" + (*groups)[1].differs + "\n"));
+  const auto json = nlohmann::json::parse(ProfileBoardsJson({first, second}));
+  EXPECT_FALSE(json[0].contains("differs"));
+  EXPECT_EQ(json[1]["differs"], (*groups)[1].differs);
+  EXPECT_NE(json[0]["view_fingerprint"], json[1]["view_fingerprint"]);
 }
 
 TEST_F(ProfileBoardTest, TextAndJson) {

@@ -165,8 +165,10 @@ Json BoardJson(const ProfileBoard& board) {
                {"confidence", board.confidence},
                {"examples", board.examples},
                {"max_length_tokens", board.group->max_length_tokens},
+               {"view_fingerprint", board.group->data->data().view_fingerprint()},
                {"headings", Json::array()},
                {"rows", Json::array()}};
+  if (!board.group->differs.empty()) json["differs"] = board.group->differs;
   if (board.group->block_examples > 1) json["block_examples"] = board.group->block_examples;
   for (const ProfileHeading& heading : board.headings)
     json["headings"].push_back({{"by", heading.name}, {"definition", heading.definition}});
@@ -212,6 +214,7 @@ std::string ProfileBoardText(const ProfileBoard& board) {
       "interval, which covers new seeds and new examples; of one run, new examples].\n",
       board.group->task, board.group->split, FormatCount(board.examples), longest, traits.title,
       traits.is_higher_better ? "" : ", lower is better", 100 * board.confidence);
+  if (!board.group->differs.empty()) absl::StrAppend(&text, "\n", board.group->differs, "\n");
   if (board.group->block_examples > 1)
     absl::StrAppend(&text, "\n", NeighboursText(board.group->block_examples), "\n");
   for (size_t h = 0; h < board.headings.size(); ++h) absl::StrAppend(&text, HeadingText(board, h));

@@ -135,6 +135,21 @@ void AddColumn(const ColumnRuns& column, const internal::SettingWords& words,
   }
 }
 
+// The columns of each group, in the order of the tables.
+std::vector<std::vector<const ColumnRuns*>> ColumnsByGroup(
+    const std::vector<std::vector<ColumnRuns>>& tables) {
+  std::map<GroupKey, size_t> places;
+  std::vector<std::vector<const ColumnRuns*>> groups;
+  for (const std::vector<ColumnRuns>& columns : tables) {
+    for (const ColumnRuns& column : columns) {
+      const auto [place, is_new] = places.try_emplace(KeyOf(column), groups.size());
+      if (is_new) groups.emplace_back();
+      groups[place->second].push_back(&column);
+    }
+  }
+  return groups;
+}
+
 ProfileGroup MakeGroup(const std::vector<const ColumnRuns*>& columns, const std::string& split,
                        std::vector<std::string>* left_out) {
   ProfileGroup group;
@@ -186,21 +201,16 @@ absl::StatusOr<std::vector<ProfileGroup>> GroupForProfiles(const FoundRuns& foun
   };
   entries.erase(std::remove_if(entries.begin(), entries.end(), unfit), entries.end());
   const std::vector<std::vector<ColumnRuns>> tables = internal::MakeTables(entries);
-  std::vector<std::pair<GroupKey, std::vector<const ColumnRuns*>>> columns_of;  // as tables come
-  for (const std::vector<ColumnRuns>& columns : tables) {
-    for (const ColumnRuns& column : columns) {
-      const GroupKey key = KeyOf(column);
-      auto group = std::find_if(columns_of.begin(), columns_of.end(),
-                                [&](const auto& known) { return known.first == key; });
-      if (group == columns_of.end())
-        group = columns_of.insert(group, {key, std::vector<const ColumnRuns*>()});
-      group->second.push_back(&column);
-    }
-  }
   std::vector<ProfileGroup> groups;
-  for (const auto& [key, columns] : columns_of) {
+  std::map<std::string, std::vector<ColumnRuns>> first_of;  // column of the first group, by task
+  for (const std::vector<const ColumnRuns*>& columns : ColumnsByGroup(tables)) {
     ProfileGroup group = MakeGroup(columns, split, left_out);
-    if (!group.settings.empty()) groups.push_back(std::move(group));
+    if (group.settings.empty()) continue;
+    const std::vector<ColumnRuns> column = {*columns.front()};
+    const auto [first, is_first] = first_of.try_emplace(group.task, column);
+    if (!is_first)
+      group.differs = internal::DescribeDifference(absl::MakeConstSpan(&first->second, 1), column);
+    groups.push_back(std::move(group));
   }
   if (groups.empty()) {
     return absl::FailedPreconditionError(absl::StrCat("no run to profile on the ", split,

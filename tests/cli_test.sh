@@ -121,6 +121,9 @@ expect 2 'no such run folder' "$lra" doctor runs/nothing
 expect 0 'By evidence depth: the smallest k' "$lra" profile "$run"
 expect 0 'The score is (as|below|above|between) depth' "$lra" profile "$run"
 expect 0 '"place": ' "$lra" profile "$run" --split validation --json
+# A page reads what --out leaves in the run's folder.
+expect 0 'The score is' "$lra" profile "$run" --out "$run/profile.json"
+expect 0 '"profile": ?[[]' sh -c '"$0" report "$1" --out page.html --quiet && cat page.html && rm page.html "$1/profile.json"' "$lra" "$run"
 expect 2 'no predictions of split train; `lra eval' "$lra" profile "$run" --split train
 expect 2 '--perturb: the inputs of task listops are ids' "$lra" profile "$run" --perturb
 expect 2 'other-data: stored predictions are about the run.s own examples; add --perturb' "$lra" profile "$run" --other-data
@@ -133,6 +136,7 @@ expect 2 'unknown method of these rows "liner"; did you mean "linear"' "$lra" pr
 mkdir kept && cp "$run/record.textproto" "$run/accuracy.npy" "$run/accuracy-validation.npy" kept/
 expect 0 'By evidence depth' "$lra" profile kept
 expect 0 '"max_length_tokens"' "$lra" profile kept --json
+expect 0 'warning: --published has no places: no baselines are among these runs' "$lra" profile kept --published lra2020
 expect 1 'no row has a checkpoint of each run' "$lra" profile kept --perturb
 rm -r kept
 expect 0 '"rules": "protocol fair@' "$lra" profile runs --json
