@@ -23,30 +23,46 @@ struct ShowFlags {
   int64_t count = 5;
 };
 
-absl::Status Show(const ShowFlags& flags, const CommandContext& context) {
-  if (!flags.png.empty()) {
-    LRA_RETURN_IF_ERROR(
-        DrawExamples(DataDirectoryOf(flags.data), flags.split, flags.count, flags.png));
+nlohmann::ordered_json ExampleJson(const ShownExample& example) {
+  nlohmann::ordered_json json = {{"split", example.split},
+                                 {"index", example.index},
+                                 {"length_tokens", example.length_tokens},
+                                 {"source", example.source}};
+  if (example.label) json["label"] = *example.label;
+  if (!example.class_name.empty()) json["class_name"] = example.class_name;
+  return json;
+}
+
+std::string ExampleText(const ShownExample& example) {
+  return absl::StrCat(
+      example.split, "[", example.index, "]  ",
+      example.label ? absl::StrCat("label ", *example.label) : "",
+      example.class_name.empty() ? "" : absl::StrCat(" ", QuotedName(example.class_name)),
+      example.label ? "  " : "", FormatCount(example.length_tokens), " tokens\n  ", example.source,
+      "\n");
+}
+
+absl::Status DrawSheet(const ShowFlags& flags, const CommandContext& context) {
+  LRA_RETURN_IF_ERROR(
+      DrawExamples(DataDirectoryOf(flags.data), flags.split, flags.count, flags.png));
+  if (context.json) {
+    PrintJson({{"png", flags.png}});
+  } else {
     std::cout << flags.png << "\n";
-    return absl::OkStatus();
   }
+  return absl::OkStatus();
+}
+
+absl::Status Show(const ShowFlags& flags, const CommandContext& context) {
+  if (!flags.png.empty()) return DrawSheet(flags, context);
   LRA_ASSIGN_OR_RETURN(const std::vector<ShownExample> examples,
                        ShowExamples(DataDirectoryOf(flags.data), flags.split, flags.count));
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
   for (const ShownExample& example : examples) {
     if (context.json) {
-      all.push_back({{"split", example.split},
-                     {"index", example.index},
-                     {"length_tokens", example.length_tokens},
-                     {"source", example.source},
-                     {"label", example.label}});
-      if (!example.class_name.empty()) all.back()["class_name"] = example.class_name;
+      all.push_back(ExampleJson(example));
     } else {
-      std::cout << example.split << "[" << example.index << "]  label " << example.label
-                << (example.class_name.empty() ? ""
-                                               : absl::StrCat(" ", QuotedName(example.class_name)))
-                << "  " << FormatCount(example.length_tokens) << " tokens\n  " << example.source
-                << "\n";
+      std::cout << ExampleText(example);
     }
   }
   if (context.json) PrintJson(all);

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "datasets/classes.h"
@@ -59,8 +58,7 @@ class DataOnlyTask : public Task {
 };
 
 std::string TokensText(const TaskSpec& spec, absl::Span<const uint16_t> tokens) {
-  if (spec.content() == TaskSpec::TEXT)
-    return absl::CHexEscape(std::string(tokens.begin(), tokens.end()));
+  if (spec.content() == TaskSpec::TEXT) return BytesText(tokens);
   return absl::StrJoin(tokens, " ", [&spec](std::string* out, uint16_t id) {
     absl::StrAppend(out, id < spec.token_names_size() ? spec.token_names(id) : absl::StrCat(id));
   });

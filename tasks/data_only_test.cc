@@ -72,6 +72,8 @@ TEST(TextBySpecTest, IsReadable) {
   const std::vector<uint16_t> tokens = {1, 2}, bytes = {'a', '"', 0xe9, 10};
   EXPECT_EQ(TextBySpec(ids, {.tokens = tokens}), "A 2");
   EXPECT_EQ(TextBySpec(Spec(TaskSpec::TEXT), {.tokens = bytes}), "a\\\"\\xe9\\n");
+  const std::vector<uint16_t> accented = {0xc3, 0xa9, '!'};
+  EXPECT_EQ(TextBySpec(Spec(TaskSpec::TEXT), {.tokens = accented}), "\u00e9!");
   ids.set_is_pair(true);
   EXPECT_EQ(TextBySpec(ids, {.tokens = tokens, .tokens_b = tokens}), "A 2 | A 2");
 }

@@ -137,9 +137,12 @@ absl::StatusOr<std::vector<ShownExample>> ShowExamples(absl::string_view directo
     if (spec.is_pair()) example.tokens_b = open.stored->Tokens(i, &scratch_b, 1);
     const std::vector<int16_t> extra = open.stored->Extra(i);
     example.extra = extra;
-    shown.push_back({open.stored->name, i, open.stored->length_tokens(i), open.stored->label(i),
-                     task.ok() ? (*task)->ToText(example) : TextBySpec(spec, example)});
-    const int label = shown.back().label;
+    const int label = open.stored->label(i);
+    shown.push_back({.split = open.stored->name,
+                     .index = i,
+                     .length_tokens = open.stored->length_tokens(i),
+                     .source = task.ok() ? (*task)->ToText(example) : TextBySpec(spec, example)});
+    if (spec.classes() > 1) shown.back().label = label;
     if (open.data.manifest().class_names_size() > label)
       shown.back().class_name = open.data.manifest().class_names(label);
   }

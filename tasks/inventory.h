@@ -3,6 +3,7 @@
 #define LRA_TASKS_INVENTORY_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,9 +40,9 @@ struct ShownExample {
   std::string split;
   int64_t index = 0;
   int64_t length_tokens = 0;
-  int32_t label = 0;
-  std::string source;      // readable form: the task's text, token names, or ids
-  std::string class_name;  // what the label stands for; empty where the data does not say
+  std::optional<int32_t> label;  // unset where the task has one class: there is nothing to tell
+  std::string source;            // readable form: the task's text, token names, or ids
+  std::string class_name;        // what the label stands for; empty where the data does not say
 };
 
 // The first `count` examples of a stored split as they are stored; `split` empty = the first split.

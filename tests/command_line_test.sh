@@ -90,6 +90,8 @@ mkdir -p texts/train texts/test
 seq 1000 2000 >texts/train/numbers.txt
 seq 3000 3400 >texts/test/numbers.txt
 json 0 data prepare -- bytes_lm --raw texts --set piece_bytes=60
+json 0 data show -- bytes_lm --n 1 # without labels
+python3 -c 'import json; shown = json.load(open("out"))[0]; assert "label" not in shown and shown["source"], shown' || fail "$(cat out)"
 json 0 train -- --task bytes_lm --preset smoke --set train.steps=2 --set train.eval_every_steps=2 --attention linear --out guesses/bytes
 json 0 generate -- guesses/bytes --prompt $'\xffa"' --tokens 3 --examples 1
 python3 -c 'import json; text = json.load(open("out"))["texts"][0]; assert text["text"] == "\ufffda\"" and text["ids"] == [256, 98, 35], text' || fail "$(cat out)"

@@ -151,7 +151,8 @@ done
 rm queue
 expect 1 'lra data join' "$lra" train --task pathfinder32 "${smoke[@]}" --data parts/0 --out refused
 expect 0 'labels evaluated anew: 60' "$lra" data verify pathfinder32 --quiet
-expect 0 'sheet.png' "$lra" data show pathfinder32 --n 60 --png sheet.png
+expect 0 '^sheet.png$' "$lra" data show pathfinder32 --n 60 --png sheet.png
+expect 0 '^  "png": "sheet.png"$' "$lra" data show pathfinder32 --n 60 --png sheet.png --json
 [ "$(head -c 4 sheet.png | tail -c 3)" = PNG ] || { echo "FAILED: sheet.png is no PNG"; failures=$((failures + 1)); }
 expect 0 'pixel_linear' "$lra" baseline pathfinder32 --quiet
 expect 0 'pathfinder32 linear seed 0: .*test' "$lra" train --task pathfinder32 "${smoke[@]}" --out paths
