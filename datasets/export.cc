@@ -81,6 +81,11 @@ absl::Status WriteSmallestIds(const std::string& path, const SplitView& split, i
 
 // What a model reads; adds up *tokens.
 absl::Status WriteInputs(const std::string& stem, const SplitView& split, int64_t* tokens) {
+  if (split.has_prompts()) {
+    std::vector<int32_t> prompts;
+    for (int64_t i = 0; i < split.size(); ++i) prompts.push_back(split.prompt_tokens(i));
+    LRA_RETURN_IF_ERROR(WriteColumn(absl::StrCat(stem, ".prompt_tokens.npy"), prompts));
+  }
   for (int column = 0; column < (split.spec().is_pair() ? 2 : 1); ++column) {
     const std::string suffix = column == 0 ? ".npy" : "_b.npy";
     const std::vector<int64_t> offsets = OffsetsOf(split, column);
@@ -145,6 +150,12 @@ absl::StatusOr<std::vector<ExportedSplit>> ExportView(const ExportRequest& reque
       Dataset::Open(request.data_dir,
                     {.splits = request.splits, .view = &view, .threads = request.threads}));
   LRA_ASSIGN_OR_RETURN(const DataView resolved, ResolveView(manifest, view));
+  if (resolved.target() == DataView::MASKED && !request.without_inputs) {
+    return absl::InvalidArgumentError(
+        "view.target=MASKED: which tokens are hidden is drawn anew in each epoch, so no file has "
+        "what "
+        "a model reads; export target=NEXT, whose ids are those before any is hidden");
+  }
   LRA_ASSIGN_OR_RETURN(StagingDirectory folder, StagingDirectory::Create(request.out));
   std::vector<ExportedSplit> exported;
   TaskSpec spec;

@@ -37,11 +37,13 @@ struct ExportedSplit {
 //                  that a model reads, cut and with end marks, without padding
 //   SPLIT.offsets  int64 [n + 1]  example i is ids[offsets[i]:offsets[i + 1]]
 //   SPLIT.ids_b, SPLIT.offsets_b  the second texts of pairs
+//   SPLIT.prompt_tokens  int32 [n], of tasks that have prompts: how many tokens are given; those
+//                  behind them are the targets
 //   SPLIT.values   float32 [all pixels], in place of ids under pixels=REAL
 //
 // and export.json, which says what they are. The folder appears whole or not at all. The errors of
-// ReadManifest, LoadView, Dataset::Open and SplitView::Create; AlreadyExists for a folder that is
-// there.
+// ReadManifest, LoadView, Dataset::Open and SplitView::Create; InvalidArgument for inputs under
+// target=MASKED, which every epoch draws anew; AlreadyExists for a folder that is there.
 absl::StatusOr<std::vector<ExportedSplit>> ExportView(const ExportRequest& request);
 
 }  // namespace lra

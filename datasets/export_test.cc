@@ -112,6 +112,37 @@ TEST_F(ExportTest, Seed42IsPyTorchsPermutation) {
   EXPECT_FALSE(FileExists(Out("train.ids.npy")));
 }
 
+TEST_F(ExportTest, PromptsAreWrittenWhereExamplesHaveThem) {
+  std::vector<EncodedExample> examples = Letters(20);
+  for (int16_t i = 0; i < 20; ++i) examples[i].extra = {static_cast<int16_t>(i % 2)};
+  request_.data_dir = folder_.File("prompts");
+  WriteTestData(request_.data_dir, TextSpec(), {{"train", examples}, {"test", examples}}, 1 << 20,
+                {PromptColumn()});
+  request_.splits = {"test"};
+  const auto splits = ExportView(request_);
+  ASSERT_TRUE(splits.ok()) << splits.status();
+  const auto prompts = Values<int32_t>(Out("test.prompt_tokens.npy"));
+  ASSERT_EQ(prompts.size(), 20u);
+  EXPECT_EQ(prompts[6], 0);
+  EXPECT_EQ(prompts[7], 1);
+  request_.data_dir = folder_.File("data");
+  request_.out = folder_.File("without");
+  ASSERT_TRUE(ExportView(request_).ok());
+  EXPECT_FALSE(FileExists(Out("test.prompt_tokens.npy")));
+}
+
+// Their ids would show the hidden tokens.
+TEST_F(ExportTest, NoFileHasHiddenTokens) {
+  request_.splits = {"test"};
+  request_.view.sets = {"target=MASKED"};
+  const absl::Status status = ExportView(request_).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("export target=NEXT"));
+  EXPECT_FALSE(FileExists(request_.out));
+  request_.without_inputs = true;
+  EXPECT_TRUE(ExportView(request_).ok());
+}
+
 TEST_F(ExportTest, RefusedExportsLeaveNothing) {
   request_.splits = {"train", "dev"};
   EXPECT_FALSE(ExportView(request_).ok());
