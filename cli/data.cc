@@ -35,7 +35,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-const char* YesNo(bool value) { return value ? "yes" : "no"; }
+const char* CanonicalWord(absl::string_view task, bool is_canonical) {
+  if (is_canonical) return "yes";
+  return HasPinnedData(task) ? "no" : "nothing is pinned";
+}
 
 absl::Status List(const CommandContext& context) {
   Json all = Json::array();
@@ -58,7 +61,8 @@ absl::Status List(const CommandContext& context) {
     if (status.state == "present") {
       std::cout << absl::StrFormat("  %s: %s, %s examples, %s, canonical: %s\n", status.directory,
                                    status.origin, FormatCount(status.examples),
-                                   FormatBytes(status.size_bytes), YesNo(status.canonical));
+                                   FormatBytes(status.size_bytes),
+                                   CanonicalWord(status.task, status.canonical));
     } else {
       std::cout << "  " << status.directory << ": "
                 << (status.command.empty() ? "made by the program that wrote it"
@@ -86,7 +90,7 @@ void PrintPrepared(const std::string& directory, const Manifest& manifest, bool 
   std::cout << directory << ": " << manifest.spec().name() << ", " << manifest.origin();
   if (manifest.has_part())
     std::cout << ", part " << manifest.part().index() << "/" << manifest.part().parts();
-  std::cout << ", canonical: " << YesNo(canonical)
+  std::cout << ", canonical: " << CanonicalWord(manifest.spec().name(), canonical)
             << (was_there ? "; it was there already, nothing was done\n" : "\n");
   PrintSplits(manifest);
   PrintCounts(manifest);
@@ -120,7 +124,8 @@ absl::Status RunJoin(JoinOptions options, bool removes_parts, const CommandConte
 void PrintReport(const std::string& directory, const VerifyReport& report) {
   std::cout << directory << ": " << report.manifest.spec().name() << ", "
             << report.manifest.origin() << ", " << (report.ok() ? "valid" : "NOT VALID")
-            << ", canonical: " << YesNo(report.canonical) << "\n";
+            << ", canonical: " << CanonicalWord(report.manifest.spec().name(), report.canonical)
+            << "\n";
   PrintSplits(report.manifest);
   if (report.labels_checked > 0)
     std::cout << "  labels evaluated anew: " << FormatCount(report.labels_checked) << "\n";

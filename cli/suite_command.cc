@@ -39,6 +39,7 @@
 #include "suite/suite_folder.h"
 #include "tasks/task.h"
 #include "tasks/task_facts.h"
+#include "train/data_notes.h"
 #include "train/request.h"
 
 namespace lra {
@@ -86,6 +87,15 @@ void LeaveOutOfMeasuring(const std::map<std::string, absl::Status>& errors,
     options->not_measured[task] = std::string(error.message());
     if (!options->is_quiet) std::cerr << "note: " << error.message() << "\n";
   }
+}
+
+// Each once, however many cells it is about.
+void PrintDataNotes(const std::vector<SuiteCell>& cells, const std::string& data_dir) {
+  std::set<std::string> notes;
+  for (const SuiteCell& cell : cells) {
+    for (std::string& note : DataNotes(cell.config, data_dir)) notes.insert(std::move(note));
+  }
+  for (const std::string& note : notes) std::cerr << "note: " << note << "\n";
 }
 
 // The longest sequence that the view leaves, or the task allows.
@@ -244,7 +254,10 @@ absl::StatusOr<ChosenRuns> ChooseRuns(const SuiteFile& suite, const SuiteFlags& 
   LRA_ASSIGN_OR_RETURN(const Part part, ParsePart(flags.shard.empty() ? "0/1" : flags.shard));
   LRA_ASSIGN_OR_RETURN(std::vector<SuiteCell> cells, CellsOf(suite, flags, part));
   const bool are_all = flags.shard.empty() && flags.cell.empty();
-  if (are_all && !context.quiet) std::cerr << FewSeedsText(cells);
+  if (are_all && !context.quiet) {
+    std::cerr << FewSeedsText(cells);
+    PrintDataNotes(cells, options.data_dir);
+  }
   options.workers = flags.workers;
   options.part = part.index;
   options.retries_failed = flags.retries_failed || !flags.cell.empty();

@@ -21,6 +21,7 @@
 #include "suite/init_from.h"
 #include "suite/lists.h"
 #include "tasks/task.h"
+#include "train/data_notes.h"
 #include "train/run_estimate.h"
 #include "train/series.h"
 #include "train/shared_run.h"
@@ -43,6 +44,12 @@ std::string Describe(const Metric& metric, const RunRecord& record, const std::s
 void ListenToSignals() {
   std::signal(SIGUSR1, [](int) { RequestSave(); });
   OnStopSignals(RequestStop);
+}
+
+// Seeds share their data.
+void PrintRequestNotes(const TrainRequest& request) {
+  for (const std::string& note : DataNotes(request.resolved.config, request.runtime.data_dir()))
+    std::cerr << "note: " << note << "\n";
 }
 
 // Seeds differ in nothing that takes time.
@@ -113,6 +120,7 @@ absl::Status Train(const TrainFlags& flags, const ListFlags& lists, const Comman
     LRA_RETURN_IF_ERROR(
         CheckDataOfTask(request.runtime.data_dir(), request.resolved.config.task()));
   }
+  if (!context.quiet && choice.ranks->is_first()) PrintRequestNotes(requests.front());
   // Before hours of other seeds.
   if (!is_dry) LRA_RETURN_IF_ERROR(CheckRunDirectories(requests, choice.ranks.get()));
   const RuntimeConfig& runtime = requests.front().runtime;

@@ -266,6 +266,11 @@ const ManifestSplit* FindSplit(const Manifest& manifest, absl::string_view name)
   return nullptr;
 }
 
+bool HasPinnedData(absl::string_view task) {
+  const absl::StatusOr<TaskFile> file = LoadTaskFile(task);
+  return file.ok() && !file->canonical_fingerprint().empty();
+}
+
 bool IsCanonical(const Manifest& manifest) {
   const absl::StatusOr<TaskFile> task = LoadTaskFile(manifest.spec().name());
   if (!task.ok() || task->canonical_fingerprint().empty() || manifest.has_part()) return false;

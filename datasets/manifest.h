@@ -74,6 +74,8 @@ inline constexpr absl::string_view kAllSplit = "all";
 
 const ManifestSplit* FindSplit(const Manifest& manifest, absl::string_view name);
 
+// Whether configs/tasks/ pins the data of the task; false where it does not know the task.
+bool HasPinnedData(absl::string_view task);
 // Whether every split equals the one that configs/tasks/ pins for its task; false if none is
 // pinned.
 bool IsCanonical(const Manifest& manifest);

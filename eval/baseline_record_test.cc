@@ -193,8 +193,21 @@ TEST(DataIdentityTest, CanonicalMeansEveryPinnedSplitAgrees) {
     split->set_content_fingerprint(fingerprint);
   }
   EXPECT_TRUE(IdentifyData(manifest, DataView()).is_canonical());
+  EXPECT_EQ(CanonicalText(IdentifyData(manifest, DataView())), "canonical");
   manifest.mutable_splits(1)->set_content_fingerprint("c");
   EXPECT_FALSE(IdentifyData(manifest, DataView()).is_canonical());
+  EXPECT_EQ(CanonicalText(IdentifyData(manifest, DataView())), "not canonical");
+}
+
+// Genuine pictures are no other data than is pinned: none is.
+TEST(DataIdentityTest, WhereNothingIsPinnedThatIsSaid) {
+  EXPECT_TRUE(HasPinnedData("listops"));
+  DataIdentity data;
+  for (const char* task : {"image", "no_such_task"}) {
+    EXPECT_FALSE(HasPinnedData(task));
+    data.set_task(task);
+    EXPECT_EQ(CanonicalText(data), "nothing pinned to compare with");
+  }
 }
 
 }  // namespace

@@ -25,6 +25,11 @@ DataIdentity IdentifyData(const Manifest& manifest, const DataView& view) {
   return data;
 }
 
+std::string CanonicalText(const DataIdentity& data) {
+  if (data.is_canonical()) return "canonical";
+  return HasPinnedData(data.task()) ? "not canonical" : "nothing pinned to compare with";
+}
+
 absl::Status CheckDataOfRun(const RunRecord& run, const Manifest& manifest, const DataView& view) {
   const auto differs = [](absl::string_view what, absl::string_view here, absl::string_view there) {
     return absl::InvalidArgumentError(absl::StrCat("is not the data of the run: ", what, " is ",

@@ -2,6 +2,8 @@
 #ifndef LRA_EVAL_DATA_IDENTITY_H_
 #define LRA_EVAL_DATA_IDENTITY_H_
 
+#include <string>
+
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -15,6 +17,9 @@ namespace lra {
 // Canonical fingerprints come from configs/tasks/; without such a file, the data is not canonical.
 // The data must allow `view`, as SplitView::Create checks.
 DataIdentity IdentifyData(const Manifest& manifest, const DataView& view);
+
+// "canonical", "not canonical" or, where configs/tasks/ pins no data of the task, that nothing is.
+std::string CanonicalText(const DataIdentity& data);
 
 // InvalidArgument unless the data, seen through `view`, is what a run on record used; it names the
 // task, the split or the view that differs.

@@ -11,7 +11,6 @@
 #include "datasets/mapped_split.h"
 #include "datasets/split_view.h"
 #include "eval/data_identity.h"
-#include "lra/config.h"
 #include "lra/status_macros.h"
 
 namespace lra {
@@ -162,8 +161,7 @@ absl::StatusOr<DataFacts> LookAtData(const std::string& directory, const RunReco
   const DataIdentity identity = IdentifyData(data.manifest(), view);
   facts.is_same = IsSameData(identity, run.data());
   facts.is_canonical = identity.is_canonical();
-  const absl::StatusOr<TaskFile> task = LoadTaskFile(data.spec().name());
-  facts.has_canonical = task.ok() && !task->canonical_fingerprint().empty();
+  facts.has_canonical = HasPinnedData(data.spec().name());
   facts.validation_examples = validation.size();
   MeasureInputs(data, train, &facts);
   if (train.spec().guesses_tokens()) {

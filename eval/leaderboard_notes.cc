@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "eval/baseline_record.h"
+#include "eval/data_identity.h"
 #include "eval/difference_text.h"
 #include "eval/leaderboard_internal.h"
 #include "lra/progress.h"
@@ -25,7 +26,7 @@ std::string DescribeData(const ColumnRuns& column, const LeaderboardOptions& opt
   const auto fingerprint = data.split_fingerprint().find(options.split);
   return absl::StrCat(
       column.task, ": ", data.origin().empty() ? "unknown origin" : data.origin(), " data, ",
-      data.is_canonical() ? "canonical" : "not canonical", ", version ", data.task_version(), "; ",
+      CanonicalText(data), ", version ", data.task_version(), "; ",
       scored == nullptr ? "" : absl::StrCat(FormatCount(scored->result->examples()), " "),
       options.split, " examples (fingerprint ",
       fingerprint == data.split_fingerprint().end() ? "unknown" : fingerprint->second.substr(0, 12),

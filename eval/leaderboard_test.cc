@@ -271,6 +271,16 @@ TEST(LeaderboardTest, NotesSayHowTheRowsWereObtained) {
   EXPECT_THAT(notes, HasSubstr("looked at the test split 3 times"));
 }
 
+// No data of pictures is pinned, so genuine ones are no other data.
+TEST(LeaderboardTest, NotesSayWhereNothingIsPinned) {
+  LocatedRecord run = MakeRun({.task = "image"});
+  run.record.mutable_data()->set_is_canonical(false);
+  const auto board = BuildLeaderboard({.runs = {run}, .unfinished = {}}, {}, LeaderboardOptions());
+  ASSERT_TRUE(board.ok());
+  EXPECT_THAT(::testing::PrintToString(board->tables.at(0).notes),
+              HasSubstr("generated data, nothing pinned to compare with, version 1; "));
+}
+
 TEST(LeaderboardTest, WrongUse) {
   LeaderboardOptions options;
   options.confidence = 1;

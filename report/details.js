@@ -156,7 +156,7 @@ function settingsOf(runs) {
     parts.push(element(
         'p', {class: 'quiet'},
         `Data: ${data.origin || 'unknown origin'}, ${
-            data.canonical ? '' : 'not '}canonical, version ` +
+            data.canonical}, version ` +
             `${data.version}, split ${(data.fingerprint || '–').slice(0, 12)}, view ${
                 (data.view || '–').slice(0, 12)}`));
     return parts;

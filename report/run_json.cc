@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "eval/data_identity.h"
 #include "eval/metric.h"
 #include "eval/table_writer.h"
 #include "lra/config.h"
@@ -23,7 +24,7 @@ void Set(const char* name, const T& value, Json* json) {
 
 Json DataJson(const DataIdentity& data, const std::string& split) {
   Json json = {{"origin", data.origin()},
-               {"canonical", data.is_canonical()},
+               {"canonical", CanonicalText(data)},
                {"version", data.task_version()},
                {"view", data.view_fingerprint()}};
   const auto fingerprint = data.split_fingerprint().find(split);

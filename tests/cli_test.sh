@@ -48,6 +48,7 @@ expect 0 'wrote mine.textproto' "$lra" init mine.textproto "${smoke[@]}" --atten
 expect 2 'mine.textproto: exists already' "$lra" init mine.textproto --task listops
 expect 2 'did you mean "listops"' "$lra" init other.textproto --task listop
 expect 0 'listops linear seed 0: .*test' "$lra" train --config mine.textproto --quiet --out mine
+expect 2 "^note: $work/data/listops holds other data than is pinned for listops" "$lra" train --task listops --preset smoke --attention linear --out mine
 expect 1 'differ in 5 fields' "$lra" diff "$run" mine
 [ "$(grep -c '^provenance' out)" = 5 ] || { echo "FAILED: a run file is not what its flags are: $(cat out)"; failures=$((failures + 1)); }
 expect 0 'validation step 6' "$lra" eval "$run"

@@ -57,7 +57,7 @@ cat >wrong.textproto <<END
 description: "of this test"
 group {
   task: "listops" attention: ["linear", "fnet"] preset: "smoke"
-  set: ["train.steps=40", "train.eval_every_steps=20"]
+  set: ["train.steps=40", "train.eval_every_steps=20", "evaluation.scored_examples=10"]
   factor {
     name: "positions"
     level { name: "sinusoid" set: "model.positions=SINUSOID" }
@@ -67,6 +67,9 @@ group {
 END
 expect 2 '1 cell of the suite cannot be trained, so that none is' "$lra" run wrong.textproto --quiet
 expect 2 '^  listops-fnet-smoke-[0-9a-f]{8}: model.positions: is ROTARY' "$lra" run wrong.textproto --quiet
+# What is wrong with its data is said first.
+expect 2 '^note: listops is scored on 10 of 60 test examples .*: lra table and lra ablate leave such runs out$' "$lra" run wrong.textproto
+expect 2 "^note: $work/data/listops holds other data than is pinned for listops" "$lra" run wrong.textproto
 if [ -e runs/wrong ]; then echo "FAILED: a suite with a wrong cell leaves something"; failures=$((failures + 1)); fi
 expect 2 'listops-linear-smoke.* measured steps' "$lra" run wrong.textproto --dry-run
 expect 2 '1 cell of the suite cannot be trained' "$lra" run wrong.textproto --dry-run --quiet
