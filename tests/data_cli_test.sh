@@ -30,7 +30,7 @@ expect 0 'curl -sL http.* . lra data prepare text --raw -' "$lra" data list
 expect 0 '40 examples' "$lra" data prepare text --raw tree --quiet
 tar czf reviews.tar.gz -C tree aclImdb
 expect 0 'nothing was done' bash -c "cat reviews.tar.gz | '$lra' data prepare text --raw - --quiet"
-expect 0 'valid' "$lra" data verify text --quiet
+expect 0 'valid, canonical: no$' "$lra" data verify text --quiet
 expect 0 'a bad film, number 0 of train' "$lra" data show text --n 1
 expect 0 '"split": "test"' "$lra" data show text --split test --n 1 --json
 expect 2 'not about images' "$lra" data show text --png x.png

@@ -49,7 +49,7 @@ done
 
 # An ordinary task.
 export LRA_DATA=csv
-expect 0 'films, imported, valid' "$lra" data verify films --quiet
+expect 0 'films, imported, valid, canonical: nothing is pinned' "$lra" data verify films --quiet
 expect 0 'test\[39\]  label 1 "good"' "$lra" data show films --split test --n 40
 expect 0 '"class_name": "bad"' "$lra" data show films --n 1 --json
 expect 0 '^films +present +Imported texts: 2 classes' "$lra" data list
