@@ -125,8 +125,8 @@ absl::Status Train(const TrainFlags& flags, const ListFlags& lists, const Comman
   if (!is_dry) LRA_RETURN_IF_ERROR(CheckRunDirectories(requests, choice.ranks.get()));
   const RuntimeConfig& runtime = requests.front().runtime;
   LRA_RETURN_IF_ERROR(StartRuntime(runtime.threads(), runtime.kernels()));
+  ListenToSignals();  // of a dry run too, so that it removes what it wrote
   if (is_dry) return PrintEstimate(requests, context);
-  ListenToSignals();
   nlohmann::json results = nlohmann::json::array();
   const absl::Status status =
       TrainAtOnce(requests, flags.at_once(),

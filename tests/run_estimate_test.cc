@@ -13,6 +13,7 @@
 #include "run_folder/run_claim.h"
 #include "tests/training_fixture.h"
 #include "train/estimate.h"
+#include "train/interruption.h"
 #include "train/label_objective.h"
 #include "train/run.h"
 #include "train/trainer.h"
@@ -173,6 +174,15 @@ TEST_F(RunEstimateTest, DiskIsThatOfAllCheckpointsThatStayAndOneMore) {
   EXPECT_EQ(staged.stage(0).checkpoints(), 1);  // pretraining chooses no best one
   near(staged.disk_bytes() - predictions, staged.stage(0).checkpoint_bytes() + 2 * bytes +
                                               std::max(bytes, staged.stage(0).checkpoint_bytes()));
+}
+
+TEST_F(RunEstimateTest, StoppedItLeavesNothing) {
+  const TrainRequest request = Request("stopped/run", "linear", kSets);
+  RequestStop();
+  const absl::Status stopped = EstimateRun(request).status();
+  ForgetStopRequest();
+  EXPECT_EQ(stopped.code(), absl::StatusCode::kCancelled) << stopped;
+  EXPECT_FALSE(FileExists(*folder_ + "/stopped"));
 }
 
 TEST_F(RunEstimateTest, AFinishedRunIsNotTouched) {

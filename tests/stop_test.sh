@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Sends SIGTERM while a step is validated and while the test split is scored. The run must end soon with the message of
-# a run stopped in training and leave nothing half-written; resumed, it must end as an undisturbed run, bit for bit.
+# a run stopped in training and leave nothing half-written; resumed, it must end as an undisturbed run, bit for bit. A dry run that is stopped
+# leaves nothing.
 # usage: stop_test.sh LRA
 set -euo pipefail
 lra=$1
@@ -42,4 +43,13 @@ for file in checkpoint/step-4/weights.safetensors checkpoint/step-4/optimizer.sa
   cmp "$work/undisturbed/$file" "$run/$file"
 done
 "$lra" diff "$work/undisturbed" "$run"
+
+# A dry run removes what it wrote.
+train --out "$work/dry" --dry-run >"$work/log" 2>&1 &
+pid=$! code=0
+for _ in $(seq 2400); do ! compgen -G "$work/dry.dry-run.tmp-*" >/dev/null || break; sleep 0.05; done
+kill -TERM "$pid"
+wait "$pid" || code=$?
+[ "$code" = 1 ] || { echo "FAILED: a stopped dry run ends with $code, not 1: $(cat "$work/log")"; exit 1; }
+! compgen -G "$work/dry*" || { echo "FAILED: a stopped dry run leaves something"; exit 1; }
 echo "stopped twice, resumed: equal to the undisturbed run"

@@ -10,6 +10,7 @@
 #include "lra/status_macros.h"
 #include "models/base/device_work.h"
 #include "models/base/torch_status.h"
+#include "train/interruption.h"
 
 namespace lra {
 namespace {
@@ -79,6 +80,7 @@ absl::StatusOr<double> MeanProbe(
   for (size_t round = 0; round < kMaxRounds; ++round) {
     if (round > 0 && SecondsSince(begin) > kRoundsSeconds) break;
     for (size_t q = 0; q < kQuantiles; ++q) {
+      if (StopRequested()) return absl::CancelledError("stopped while steps were measured");
       const size_t batch = by_length.size() * (2 * q + 1) / (2 * kQuantiles);
       LRA_ASSIGN_OR_RETURN(const double one, probe(by_length[batch]));
       seconds[q].push_back(one);

@@ -29,7 +29,7 @@ absl::StatusOr<double> ProbeForward(const Run& run, const SplitView& split,
                                     const std::vector<int64_t>& examples);
 
 // Mean over batches at evenly spaced quantiles of the plan, which is sorted by length: of each the
-// median of several probes, as many as a second allows.
+// median of several probes, as many as a second allows. Cancelled after RequestStop().
 absl::StatusOr<double> MeanProbe(
     const BatchPlan& by_length,
     absl::FunctionRef<absl::StatusOr<double>(const std::vector<int64_t>&)> probe);

@@ -14,7 +14,7 @@ namespace lra {
 // Takes real steps and saves a real checkpoint in a folder beside the run's, which is removed; the
 // run's own folder is neither read nor made. The last checkpoint is scored beside the selected one
 // where these differ, which is counted as half of it; an early stop is not foreseen. The errors of
-// OpenRun and PlanStage.
+// OpenRun and PlanStage; Cancelled after RequestStop().
 absl::StatusOr<RunEstimate> EstimateRun(const TrainRequest& request);
 
 // Some lines: steps, validations, memory, disk and the sum.
