@@ -3,6 +3,7 @@
 #include <google/protobuf/util/json_util.h>
 
 #include <deque>
+#include <iostream>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -50,6 +51,7 @@ class Measuring {
   absl::StatusOr<MeasuredCells> Run() {
     if (queue_.empty()) return std::move(measured_);
     LRA_RETURN_IF_ERROR(MakeDirectories(PlanFolder(options_.out)));
+    SayThatItBegins();
     LRA_RETURN_IF_ERROR(processes_.Run([this](int worker) { return Work(worker); }));
     return std::move(measured_);
   }
@@ -67,6 +69,14 @@ class Measuring {
         others.push_back(&cell);
     }
     return others;
+  }
+
+  // The bar's first line comes behind the first cell, which may take minutes.
+  void SayThatItBegins() const {
+    if (options_.is_quiet) return;
+    std::cerr << "measuring some steps of " << queue_.size()
+              << (queue_.size() == 1 ? " cell, " : " cells, ") << options_.workers
+              << " at once; where they are of full size, that takes minutes\n";
   }
 
   absl::Status Work(int worker) {

@@ -83,6 +83,18 @@ TEST(ClaimSuiteFolder, KeepsTheVersionsOfItsProtocols) {
   EXPECT_EQ(ClaimSuiteFolder(folder.path(), there), absl::OkStatus());
 }
 
+TEST(ClaimSuiteFolder, GoesOnWhereOnlyTheDescriptionIsAnother) {
+  const TestFolder folder;
+  SuiteFile suite;
+  suite.set_description("About an hour");
+  suite.add_group()->add_task("listops");
+  ASSERT_EQ(ClaimSuiteFolder(folder.path(), suite), absl::OkStatus());
+  suite.set_description("0.4 hours");
+  EXPECT_EQ(ClaimSuiteFolder(folder.path(), suite), absl::OkStatus());
+  suite.mutable_group(0)->set_seeds("0-4");
+  EXPECT_EQ(ClaimSuiteFolder(folder.path(), suite).code(), absl::StatusCode::kFailedPrecondition);
+}
+
 // A folder of before, which names no version: nobody knows of which its runs are.
 TEST(ClaimSuiteFolder, GuessesNoVersion) {
   const TestFolder folder;

@@ -75,7 +75,8 @@ expect 2 'listops-linear-smoke.* measured steps' "$lra" run wrong.textproto --dr
 expect 2 '1 cell of the suite cannot be trained' "$lra" run wrong.textproto --dry-run --quiet
 rm -r runs/wrong
 
-# A plan measures the tasks whose data is there.
+# A plan measures the tasks whose data is there, and says that it does.
+expect 0 '^measuring some steps of 1 cell, [0-9]+ at once' "$lra" run tasks.textproto --dry-run
 expect 0 'listops-linear-smoke.* measured steps' "$lra" run tasks.textproto --dry-run
 expect 0 '^text-linear-smoke.* could not be measured: no data set in .*lra data prepare text' "$lra" run tasks.textproto --dry-run
 
