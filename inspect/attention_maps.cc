@@ -75,8 +75,7 @@ std::vector<std::string> TokensOf(const OpenedCheckpoint& opened, const Attended
   std::vector<std::string> tokens;
   if (HasCls(opened)) tokens.emplace_back("<cls>");
   for (int32_t i = 0; i < batch.lengths.front(); ++i) {
-    const bool is_hidden = !batch.hidden.empty() && batch.hidden[i] != 0;
-    tokens.push_back(is_hidden ? "<mask>" : ShownToken(spec, batch.tokens[i]));
+    tokens.push_back(ShownToken(spec, batch.tokens[i]));
     if (tokens.back().empty()) return {};
   }
   // Where padding affects the model, the map has a row for each padded token, too.
