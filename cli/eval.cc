@@ -45,7 +45,8 @@ void AddEvalCommand(CLI::App* app, CommandContext* context) {
   CLI::App* command = AddCommand(app, "eval", "Score a checkpoint on a whole split and record it");
   AddOption(
       command, "checkpoint", &request->checkpoint,
-      "Run folder (its selected checkpoint), checkpoint folder, or a lone weights.safetensors",
+      "Run folder (its selected checkpoint or, while unfinished, its latest), checkpoint folder, "
+      "or a lone weights.safetensors",
       {.is_required = true});
   AddDataOfRun(command, &request->data_dir, &request->allows_other_data);
   AddOption(command, "--split", &request->split,

@@ -19,12 +19,12 @@ void TrainFlags::Add(CLI::App* command, CommandContext* context) {
             "Seeds, e.g. 0, 0-4 or 0-2,7 (default: the configuration's)");
   AddSwitch(command, "--resume", &resume_,
             "Go on from the latest checkpoint; a finished run is left as it is");
-  AddOption(
-      command, "--from", &from_,
-      "Start a new run from the weights of a checkpoint, a run (its selected checkpoint) or a "
-      "weights file, with a fresh optimiser; train.steps, data, schedule and dropout may differ, "
-      "the model may not",
-      {.value = kRunValue});
+  AddOption(command, "--from", &from_,
+            "Start a new run from the weights of a checkpoint, a run (its selected checkpoint or, "
+            "while unfinished, its latest) or a weights file, with a fresh optimiser; train.steps, "
+            "data, schedule and dropout may differ, "
+            "the model may not",
+            {.value = kRunValue});
   AddOption(command, "--init-from", &init_from_,
             "Start a new run from the encoder of a checkpoint, a run or a weights file, under a "
             "fresh head: for another task that reads the same ids, or another attention",

@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "eval/chosen_rows.h"
 #include "eval/example_scores.h"
+#include "eval/later_look.h"
 #include "eval/leaderboard_internal.h"
 #include "eval/run_record.h"
 #include "lra/files.h"
@@ -81,8 +82,7 @@ using CellKey = std::tuple<int, std::string, std::string, std::string>;
 
 CellKey KeyOf(const Entry& entry) {
   const RunRecord& record = entry.record();
-  return {record.kind(), record.method(), CellFingerprint(record.config()),
-          Fingerprint(record.data())};
+  return {record.kind(), record.method(), CellFingerprintOf(record), Fingerprint(record.data())};
 }
 
 // The number of examples that most runs have; of several such numbers the largest.

@@ -260,9 +260,10 @@ void SortByTask(const std::vector<std::string>& order, std::vector<ColumnRuns>* 
 std::string FieldText(const FieldDifference& d) {
   constexpr size_t kDigits = 12;
   absl::string_view path = d.path;
-  const bool is_data = absl::StartsWith(path, "data.");
+  const bool is_digest =
+      absl::StartsWith(path, "data.") || absl::StartsWith(path, "later_look.trained_data.");
   absl::ConsumePrefix(&path, "config.");
-  return absl::StrCat(path, "=", is_data ? d.a.substr(0, kDigits) : d.a);
+  return absl::StrCat(path, "=", is_digest ? d.a.substr(0, kDigits) : d.a);
 }
 
 // The table's column of the task; nullptr if it has none.

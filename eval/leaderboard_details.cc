@@ -1,5 +1,5 @@
-// Further sentences under a table: the splits that it does not show, sizes of models, machines. Old
-// records lack some of it, and then nothing is said.
+// Further sentences under a table: what was selected and overridden, the splits that it does not
+// show, sizes of models, machines. Old records lack some of it, and then nothing is said.
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "eval/later_look.h"
 #include "eval/leaderboard_internal.h"
 #include "lra/config.h"
 #include "lra/progress.h"
@@ -87,7 +88,57 @@ MethodsOfMachines FindMachines(const std::vector<ColumnRuns>& columns) {
   return found;
 }
 
+// Whether validation, being the test split, chose what was scored.
+bool IsSelectedOnTest(const ExperimentConfig& config) {
+  const bool looks = config.evaluation().selection() == EvaluationConfig::BEST_VALIDATION ||
+                     config.has_search() || config.train().early_stop_evaluations() > 0 ||
+                     config.schedule().kind() == ScheduleConfig::PLATEAU;
+  return config.view().split() == DataView::TEST_AS_VALIDATION && looks;
+}
+
 }  // namespace
+
+std::string DescribeSelection(const RunRecord& record) {
+  if (record.later_look().has_step()) {
+    return absl::StrCat("step ", FormatCount(record.later_look().step()),
+                        " was scored, which is not known to be the selected or the last one");
+  }
+  const EvaluationConfig& evaluation = record.config().evaluation();
+  switch (evaluation.selection()) {
+    case EvaluationConfig::LAST:
+      return "the last step was scored";
+    case EvaluationConfig::FIXED_STEP:
+      return absl::StrCat("step ", evaluation.step(), " was scored, whatever validation says");
+    default:
+      return absl::StrCat("the step with the best validation ", MetricName(record.spec()),
+                          " was scored (ties: the earlier)");
+  }
+}
+
+std::string DescribeSelectionOnTest(const ColumnRuns& column) {
+  if (std::none_of(column.entries.begin(), column.entries.end(), [](const Entry& entry) {
+        return entry.record().kind() == RunRecord::MEASURED &&
+               IsSelectedOnTest(entry.record().config());
+      }))
+    return "";
+  return absl::StrCat(column.task,
+                      ": validation is the test split, so scores were selected on the test split.");
+}
+
+std::string DescribeOverrides(const ColumnRuns& column) {
+  const std::string overrides = OverridesOfColumn(column);
+  if (!overrides.empty()) return absl::StrCat("overridden: ", overrides);
+  const bool is_known =
+      std::none_of(column.entries.begin(), column.entries.end(), [](const Entry& entry) {
+        return entry.record().kind() == RunRecord::MEASURED && entry.record().provenance().empty();
+      });
+  return is_known ? "nothing overridden" : "what was overridden is not on record";
+}
+
+std::string DescribeLaterLooks(const ColumnRuns& column) {
+  const std::string text = DescribeTrainedOtherwise(column.entries.front().record());
+  return text.empty() ? "" : absl::StrCat(column.task, ": scored after training: ", text, ".");
+}
 
 std::string DescribeOtherSplits(const ColumnRuns& column, const std::string& split) {
   const auto& fingerprints = column.entries.front().record().data().split_fingerprint();

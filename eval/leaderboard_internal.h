@@ -39,7 +39,8 @@ struct ColumnRuns {
 };
 
 // What makes two runs of one task comparable: config without attention, seed and the learning rate
-// that a search found, and the data. A record that holds nothing else.
+// that a search found, the data, and what a later look has otherwise (eval/later_look.h). A record
+// that holds nothing else.
 RunRecord SettingOf(const RunRecord& record);
 
 // "train.steps=150, model.pooling=CLS": the settings that come neither from protocol nor preset nor
@@ -156,6 +157,14 @@ std::vector<std::string> MakeNotes(const std::vector<ColumnRuns>& columns,
 // training examples (fingerprint 0d0fb90c10f4), 2,500 validation examples (...).": the splits of a
 // column that are not shown.
 std::string DescribeOtherSplits(const ColumnRuns& column, const std::string& split);
+// "the step with the best validation accuracy was scored (ties: the earlier)".
+std::string DescribeSelection(const RunRecord& record);
+// Says so where the test split chose what was scored in some row.
+std::string DescribeSelectionOnTest(const ColumnRuns& column);
+// "overridden: train.steps=150", "nothing overridden", or that no record says it.
+std::string DescribeOverrides(const ColumnRuns& column);
+// "text: scored after training: trained on other data (...).": of looks by `lra eval`.
+std::string DescribeLaterLooks(const ColumnRuns& column);
 // "listops, text: 2 layers of width 64.", a note for each size.
 std::vector<std::string> DescribeSizes(const std::vector<ColumnRuns>& columns);
 // "text: seeds of external rows mine 0, 1; view unit=BYTE.": the view is the same for all of them.

@@ -49,38 +49,6 @@ std::string DescribeBlocks(const ColumnRuns& column) {
                                         : ", or of single examples where these scatter by more."));
 }
 
-std::string DescribeSelection(const RunRecord& record) {
-  const EvaluationConfig& evaluation = record.config().evaluation();
-  switch (evaluation.selection()) {
-    case EvaluationConfig::LAST:
-      return "the last step was scored";
-    case EvaluationConfig::FIXED_STEP:
-      return absl::StrCat("step ", evaluation.step(), " was scored, whatever validation says");
-    default:
-      return absl::StrCat("the step with the best validation ", MetricName(record.spec()),
-                          " was scored (ties: the earlier)");
-  }
-}
-
-// Whether validation, being the test split, chose what was scored.
-bool IsSelectedOnTest(const ExperimentConfig& config) {
-  const bool looks = config.evaluation().selection() == EvaluationConfig::BEST_VALIDATION ||
-                     config.has_search() || config.train().early_stop_evaluations() > 0 ||
-                     config.schedule().kind() == ScheduleConfig::PLATEAU;
-  return config.view().split() == DataView::TEST_AS_VALIDATION && looks;
-}
-
-// Returns an empty text unless the test split chose what was scored in some row.
-std::string DescribeSelectionOnTest(const ColumnRuns& column) {
-  if (std::none_of(column.entries.begin(), column.entries.end(), [](const Entry& entry) {
-        return entry.record().kind() == RunRecord::MEASURED &&
-               IsSelectedOnTest(entry.record().config());
-      }))
-    return "";
-  return absl::StrCat(column.task,
-                      ": validation is the test split, so scores were selected on the test split.");
-}
-
 std::string DescribeUnscored(const ColumnRuns& column) {
   if (column.first_scored() == nullptr) return "";
   const int64_t scored = column.first_scored()->result->examples();
@@ -129,12 +97,9 @@ std::string DescribePresetChanges(const RunRecord& record) {
 std::string DescribeSettings(const ColumnRuns& column) {
   const RunRecord& record = column.entries.front().record();
   const ExperimentConfig& config = record.config();
-  const std::string overrides = OverridesOfColumn(column);
-  return absl::StrCat(
-      column.task, ": protocol ", config.protocol(), ", preset ", config.preset(),
-      DescribePresetChanges(record),
-      overrides.empty() ? ", nothing overridden" : absl::StrCat(", overridden: ", overrides), "; ",
-      DescribeBudgets(column), ".");
+  return absl::StrCat(column.task, ": protocol ", config.protocol(), ", preset ", config.preset(),
+                      DescribePresetChanges(record), ", ", DescribeOverrides(column), "; ",
+                      DescribeBudgets(column), ".");
 }
 
 // "123,456 parameters, +3.2 % of the transformer's".
@@ -376,7 +341,8 @@ std::vector<std::string> MakeNotes(const std::vector<ColumnRuns>& columns,
       notes.push_back(DescribeSettings(column));
       notes.push_back(DescribeRuns(column));
       for (std::string note :
-           {DescribeMethodRules(column), DescribeSelectionOnTest(column), DescribeUnscored(column),
+           {DescribeLaterLooks(column), DescribeMethodRules(column),
+            DescribeSelectionOnTest(column), DescribeUnscored(column),
             DescribeMissingExamples(column), DescribeChance(column), DescribeUnjudged(column)}) {
         if (!note.empty()) notes.push_back(std::move(note));
       }

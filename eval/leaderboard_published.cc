@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "eval/later_look.h"
 #include "eval/leaderboard_internal.h"
 #include "eval/published.h"
 #include "lra/protocol_rules.h"
@@ -90,8 +91,8 @@ bool IsObtainedAlike(const internal::ColumnRuns& column, const PublishedTable& s
   const RunRecord& record = column.entries.front().record();  // measured ones come first
   const ExperimentConfig& config = record.config();
   const std::string overrides = internal::TellingOverridesOf(record);
-  return record.kind() == RunRecord::MEASURED && !source.our_protocol().empty() &&
-         ProtocolName(config) == source.our_protocol() &&
+  return record.kind() == RunRecord::MEASURED && !Departs(record) && !record.provenance().empty() &&
+         !source.our_protocol().empty() && ProtocolName(config) == source.our_protocol() &&
          ProtocolVersion(config.protocol()) >= OurRulesSince(source, column.task) &&
          config.preset() == source.our_preset() &&
          (overrides.empty() || overrides == source.our_override());

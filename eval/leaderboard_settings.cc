@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "eval/later_look.h"
 #include "eval/leaderboard_internal.h"
 #include "lra/config.h"
 #include "lra/protocol_rules.h"
@@ -49,6 +50,7 @@ RunRecord SettingOf(const RunRecord& record) {
   if (record.config().has_search())
     setting.mutable_config()->mutable_schedule()->clear_learning_rate();
   *setting.mutable_data() = record.data();
+  if (Departs(record)) *setting.mutable_later_look() = DepartureOf(record);
   return setting;
 }
 

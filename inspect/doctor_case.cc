@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "datasets/data_directory.h"
 #include "eval/doctor_data.h"
 #include "inspect/model_facts.h"
@@ -34,11 +35,26 @@ absl::StatusOr<std::string> AddData(const CaseRequest& request, GatheredCase* ga
   return directory;
 }
 
+// Rules are about training with labels. What pretraining took is known once it has ended.
+absl::Status CheckHasLabels(const std::string& run, const RunFolder& folder) {
+  const RunRecord& record = folder.record;
+  const bool is_stage = record.config().has_pretrain() && record.pretrain().steps() == 0 &&
+                        folder.state != RunState::kFinished;
+  if (!folder.is_pretraining && !is_stage) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      run, ": is pretraining, ", RunStateName(folder.state), " at step ", folder.step(),
+      folder.failure.empty() ? "" : absl::StrCat(" (", folder.failure, ")"),
+      ": what is looked at is training with labels, which has not begun; `lra watch` shows its "
+      "curve"));
+}
+
 }  // namespace
 
 absl::StatusOr<GatheredCase> GatherCase(const CaseRequest& request) {
-  LRA_ASSIGN_OR_RETURN(RunFolder folder, ReadRunFolder(request.run));
+  LRA_ASSIGN_OR_RETURN(RunFolder folder, ReadActivePart(request.run));
+  LRA_RETURN_IF_ERROR(CheckHasLabels(request.run, folder));
   GatheredCase gathered;
+  if (!folder.part.empty()) gathered.notes.push_back("the curve is of " + folder.part);
   DoctorCase& facts = gathered.facts;
   facts.is_finished = folder.state == RunState::kFinished;
   facts.run = std::move(folder.record);

@@ -31,8 +31,9 @@ struct GatheredCase {
   std::vector<std::string> notes;
 };
 
-// Data and weights that cannot be looked at are left out and noted. Errors: those of ReadRunFolder
-// and LoadLandmarks; with a data_dir that is given also those of LookAtData.
+// Data and weights that cannot be looked at are left out and noted. Errors: those of ReadActivePart
+// and LoadLandmarks; with a data_dir that is given also those of LookAtData; FailedPrecondition for
+// a run in its pretraining.
 absl::StatusOr<GatheredCase> GatherCase(const CaseRequest& request);
 
 }  // namespace lra

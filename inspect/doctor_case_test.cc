@@ -11,9 +11,11 @@
 #include "datasets/manifest.h"
 #include "eval/data_identity.h"
 #include "eval/run_record.h"
+#include "lra/files.h"
 #include "lra/folder_test_util.h"
 #include "models/base/parameters.h"
 #include "run_folder/checkpoint.h"
+#include "run_folder/curve.h"
 
 namespace lra {
 namespace {
@@ -101,6 +103,28 @@ TEST_F(DoctorCaseTest, TheRunsOwnDataIsLookedAt) {
   ASSERT_TRUE(gathered->facts.data.has_value()) << gathered->notes.front();
   EXPECT_TRUE(gathered->facts.data->is_same);
   EXPECT_EQ(gathered->facts.data->train_labels, (std::vector<int64_t>{0, 2, 0}));
+}
+
+// Its rules are about labels, and its weights are of another model than the task's: no damage.
+TEST_F(DoctorCaseTest, PretrainingIsRefusedByName) {
+  const std::string run = folder_.File("young"), stage = JoinPath(run, "pretrain");
+  ParameterStore parameters(3);
+  parameters.Create("embedding.token.weight", {1}, Initializer::Normal(1));
+  CheckpointState state;
+  state.set_step(2);
+  state.mutable_config()->mutable_pretrain()->set_examples(16);
+  state.mutable_config()->mutable_train()->set_batch_examples(4);
+  *state.mutable_spec() = SmallSpec();
+  state.add_curve()->set_step(2);
+  ASSERT_EQ(SaveCheckpoint(stage, parameters, {}, &state), absl::OkStatus());
+  ASSERT_EQ(RewriteCurve(stage, state), absl::OkStatus());
+  for (const std::string& path : {run, stage}) {
+    request_.run = path;
+    const absl::Status refused = GatherCase(request_).status();
+    EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition) << refused;
+    EXPECT_THAT(std::string(refused.message()),
+                HasSubstr(path + ": is pretraining, stopped at step 2"));
+  }
 }
 
 TEST_F(DoctorCaseTest, GivenDataAndTheRunMustBeThere) {

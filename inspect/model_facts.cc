@@ -16,7 +16,6 @@
 #include "datasets/id_content.h"
 #include "datasets/loader.h"
 #include "inspect/open_checkpoint.h"
-#include "lra/config_check.h"
 #include "lra/status_macros.h"
 #include "models/base/torch_status.h"
 #include "run_folder/checkpoint.h"
@@ -128,9 +127,7 @@ absl::Status ProbeOutputs(const Classifier& model, const SplitView& split, Model
 
 absl::StatusOr<ModelFacts> LookAtModel(const ModelFactsRequest& request) {
   LRA_ASSIGN_OR_RETURN(const std::string checkpoint, FindCheckpoint(request.path));
-  LRA_ASSIGN_OR_RETURN(const CheckpointState state, LoadCheckpointState(checkpoint));
-  LRA_RETURN_IF_ERROR(
-      Annotate(CheckStoredConfig(state.config()), absl::StrCat(checkpoint, ": its configuration")));
+  LRA_ASSIGN_OR_RETURN(const CheckpointState state, LoadCheckedState(checkpoint));
   ModelFacts facts;
   facts.step = state.step();
   LRA_RETURN_IF_ERROR(CatchTorch([&]() -> absl::Status {

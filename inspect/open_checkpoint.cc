@@ -146,8 +146,14 @@ absl::Status ChangeLength(at::Device device, const OpenRequest& request,
                        SplitView::Create(opened->data, request.split, trained.config().view()));
   LRA_RETURN_IF_ERROR(CheckIsSameModel(*opened->model, **model, as_trained, opened->split));
   opened->model = *std::move(model);
-  opened->has_other_length = true;
+  opened->trained_max_length_tokens = trained.config().view().max_length_tokens();
   return absl::OkStatus();
+}
+
+// What pretraining took is known once it has ended; a lone file never says it.
+bool IsOfPretraining(const std::string& checkpoint, const CheckpointState& state) {
+  return !IsWeightsFile(checkpoint) && state.config().has_pretrain() &&
+         state.pretrain().steps() == 0;
 }
 
 TaskSpec NameAndVersion(const TaskSpec& spec) {
@@ -176,6 +182,12 @@ bool IsDataOfRun(const OpenedCheckpoint& opened, const std::string& split) {
 
 absl::StatusOr<CheckpointState> LoadCheckedState(const std::string& checkpoint) {
   LRA_ASSIGN_OR_RETURN(CheckpointState state, LoadCheckpointState(checkpoint));
+  if (IsOfPretraining(checkpoint, state)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(checkpoint, ": is of pretraining, whose model guesses tokens and not yet ",
+                     "labels; give a checkpoint of training with labels, of ",
+                     std::filesystem::path(RunOf(checkpoint)).parent_path().string()));
+  }
   LRA_RETURN_IF_ERROR(
       Annotate(CheckStoredConfig(state.config()), absl::StrCat(checkpoint, ": its configuration")));
   return state;
@@ -244,6 +256,8 @@ absl::StatusOr<OpenedCheckpoint> OpenCheckpoint(const OpenRequest& request) {
 absl::StatusOr<Look> OpenLook(const LookRequest& request) {
   Look look;
   LRA_ASSIGN_OR_RETURN(look.checkpoint, FindCheckpoint(request.checkpoint));
+  const std::string note = DescribeUnselected(request.checkpoint, look.checkpoint);
+  if (!note.empty() && !request.quiet) std::cerr << "note: " << note << "\n";
   LRA_ASSIGN_OR_RETURN(look.opened,
                        OpenCheckpoint({.checkpoint = look.checkpoint,
                                        .data_dir = request.data_dir,
@@ -257,7 +271,19 @@ absl::StatusOr<Look> OpenLook(const LookRequest& request) {
 
 absl::Status LogLook(const LookRequest& request, const Look& look) {
   if (request.split != "test") return absl::OkStatus();
-  return LogTestLook(RunOf(look.checkpoint), request.command_line, look.opened.state.step());
+  const CheckpointState& state = look.opened.state;
+  return LogTestLook(RunOf(look.checkpoint), request.command_line, state.step(),
+                     IsWeightsFile(look.checkpoint) ? state.weights_sha256() : "");
+}
+
+absl::StatusOr<std::vector<TestLook>> LooksAt(const Look& look) {
+  LRA_ASSIGN_OR_RETURN(std::vector<TestLook> looks, TestLooks(RunOf(look.checkpoint)));
+  if (!IsWeightsFile(look.checkpoint)) return looks;
+  std::erase_if(looks, [&](const TestLook& logged) {
+    return !logged.weights_sha256().empty() &&
+           logged.weights_sha256() != look.opened.state.weights_sha256();
+  });
+  return looks;
 }
 
 }  // namespace lra

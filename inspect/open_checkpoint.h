@@ -3,12 +3,15 @@
 #ifndef LRA_INSPECT_OPEN_CHECKPOINT_H_
 #define LRA_INSPECT_OPEN_CHECKPOINT_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "datasets/dataset.h"
 #include "datasets/split_view.h"
+#include "eval/run_record.pb.h"
 #include "models/classifier.h"
 #include "models/classifier_factory.h"
 #include "run_folder/checkpoint_state.pb.h"
@@ -20,7 +23,8 @@ namespace lra {
 // checkpoints, and where its state does not say.
 std::string DataDirectoryOfRun(const std::string& run);
 
-// The state of a checkpoint whose configuration this program can read.
+// The state of a checkpoint whose configuration this program can read. FailedPrecondition for one
+// of pretraining, which has no model of the task.
 absl::StatusOr<CheckpointState> LoadCheckedState(const std::string& checkpoint);
 
 // The model of a checkpoint with its weights, on the CPU. DataLoss where the file is not what the
@@ -39,8 +43,9 @@ struct OpenedCheckpoint {
   std::unique_ptr<Classifier> model;  // has the checkpoint's weights
   Dataset data;
   SplitView split;  // seen through the checkpoint's view
-  // Than it was trained with; state.config has the one that it reads.
-  bool has_other_length = false;
+  // The run's own view.max_length_tokens, where state.config has another, at which it is read;
+  // otherwise 0.
+  int64_t trained_max_length_tokens = 0;
 };
 
 struct OpenRequest {
@@ -93,6 +98,9 @@ struct Look {
 absl::StatusOr<Look> OpenLook(const LookRequest& request);
 // If the split is test, logs the look in the run's record.
 absl::Status LogLook(const LookRequest& request, const Look& look);
+// The looks at the run's test split on record. A lone weights file has those at its weights, and
+// those of its folder's log that do not say at which; the folder may hold other runs' files.
+absl::StatusOr<std::vector<TestLook>> LooksAt(const Look& look);
 
 // Whether the split holds the examples that the run had there, as far as its state says.
 bool IsDataOfRun(const OpenedCheckpoint& opened, const std::string& split);

@@ -12,6 +12,9 @@ namespace lra {
 // or, while unfinished, its latest. A weights file stands for the checkpoint folder that it lies in
 // or, outside of one, for itself. NotFound names the path; InvalidArgument for another file.
 absl::StatusOr<std::string> FindCheckpoint(const std::string& path);
+// Says of a path that stands for the newest checkpoint of a run without a selected one why that is
+// so: "runs/a is unfinished: its newest checkpoint, step 20 of 60, is taken"; empty of other paths.
+std::string DescribeUnselected(const std::string& path, const std::string& checkpoint);
 // RUN of RUN/checkpoint/step-N; for a lone weights file, its folder.
 std::string RunOf(const std::string& checkpoint);
 

@@ -158,6 +158,7 @@ const char* RunStateName(RunState state) {
 }
 
 int64_t RunFolder::step() const {
+  if (record.has_later_look() && !record.results().empty()) return record.results(0).step();
   const int64_t last_point =
       record.curve().empty() ? 0 : record.curve(record.curve_size() - 1).step();
   return std::max<int64_t>(last_point, checkpoint_step);

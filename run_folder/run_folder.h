@@ -42,7 +42,8 @@ struct RunFolder {
   int64_t checkpoint_step = 0;
 
   // The last step that is known of: that of the last point or, where it is later, of the newest
-  // checkpoint, because an interrupted run saves between two points. 0 without either.
+  // checkpoint, because an interrupted run saves between two points. 0 without either. Of an
+  // evaluation, the step that it scored.
   int64_t step() const;
   // Optimiser steps of the whole run, or of pretraining; 0 = not known yet.
   int64_t total_steps() const {

@@ -116,7 +116,8 @@ absl::StatusOr<std::vector<ListedRun>> ListRuns(absl::Span<const std::string> pa
     absl::StatusOr<RunFolder> folder = ReadActivePart(directory);
     if (absl::IsNotFound(folder.status())) folder = RunFolder();  // it has written nothing yet
     LRA_RETURN_IF_ERROR(folder.status());
-    runs.push_back({directory, *std::move(folder)});
+    const bool is_evaluation = folder->record.has_later_look();
+    runs.push_back({directory, *std::move(folder), is_evaluation ? "evaluation" : ""});
   }
   return runs;
 }

@@ -16,7 +16,8 @@ struct ListedRun {
   std::string directory;
   // Its config is empty before the first checkpoint.
   RunFolder folder;
-  // In place of the folder's state, for a run of a suite that waits or failed; otherwise empty.
+  // In place of the folder's state, for a run of a suite that waits or failed, and for the record
+  // of an evaluation; otherwise empty.
   std::string state{};
 };
 

@@ -104,6 +104,26 @@ TEST_F(RunListTest, EveryStateHasItsLine) {
   EXPECT_THAT(text, testing::StartsWith("run "));
 }
 
+// The step is the one that was scored: a weights file knows no curve.
+TEST_F(RunListTest, AnEvaluationIsNoFinishedRun) {
+  RunRecord record;
+  record.set_kind(RunRecord::MEASURED);
+  record.set_method("linear");
+  *record.mutable_config() = ConfigOf("linear");
+  record.mutable_later_look()->set_step(40);
+  SplitResult* result = record.add_results();
+  result->set_split("validation");
+  result->set_step(40);
+  result->set_examples(200);
+  (*result->mutable_sums()->mutable_counts())[kTargets] = 200;
+  (*result->mutable_sums()->mutable_counts())[kCorrect] = 71;
+  ASSERT_TRUE(WriteRunRecord(folder_.File("look"), record).ok());
+  const auto json = nlohmann::json::parse(RunListJson(List()));
+  ASSERT_EQ(json.size(), 1);
+  EXPECT_EQ(json[0]["state"], "evaluation");
+  EXPECT_EQ(json[0]["step"], 40);
+}
+
 // What is pretrained belongs to the run, which holds the lock.
 TEST_F(RunListTest, ARunThatIsPretrainedIsItself) {
   WriteStopped("p/pretrain", 20, 39);

@@ -60,7 +60,8 @@ absl::StatusOr<std::vector<TestLook>> TestLooks(absl::string_view run_dir) {
   return std::vector<TestLook>(log.test_looks().begin(), log.test_looks().end());
 }
 
-absl::Status LogTestLook(absl::string_view run_dir, absl::string_view command, int64_t step) {
+absl::Status LogTestLook(absl::string_view run_dir, absl::string_view command, int64_t step,
+                         absl::string_view weights_sha256) {
   LRA_ASSIGN_OR_RETURN(const std::optional<FileLock> lock, LockLog(run_dir));
   LRA_ASSIGN_OR_RETURN(std::vector<TestLook> looks, TestLooks(run_dir));
   const auto is_this = [&](const TestLook& look) {
@@ -71,6 +72,7 @@ absl::Status LogTestLook(absl::string_view run_dir, absl::string_view command, i
   TestLook& look = looks.emplace_back();
   look.set_command(std::string(command));
   look.set_step(step);
+  look.set_weights_sha256(std::string(weights_sha256));
   look.set_unix_seconds(UnixSeconds());
   LRA_RETURN_IF_ERROR(WriteLog(run_dir, looks));
   if (!FileExists(JoinPath(run_dir, kRecordFile))) return absl::OkStatus();

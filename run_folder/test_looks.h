@@ -20,8 +20,10 @@ absl::StatusOr<std::vector<TestLook>> TestLooks(absl::string_view run_dir);
 
 // Logs a look before it is taken, in the log and in the run's record if there is one. The look of
 // training at a step is logged once, however often its end is interrupted. Waits while another
-// process writes the log; FailedPrecondition where that lasts ten seconds.
-absl::Status LogTestLook(absl::string_view run_dir, absl::string_view command, int64_t step);
+// process writes the log; FailedPrecondition where that lasts ten seconds. `weights_sha256` says
+// which of a folder's weights files was looked at; empty in the folder of a run.
+absl::Status LogTestLook(absl::string_view run_dir, absl::string_view command, int64_t step,
+                         absl::string_view weights_sha256 = "");
 
 // Writes the run's record with all looks that are logged; none is logged in between. The errors of
 // TestLooks and WriteRunRecord, and of waiting for another process as above.

@@ -32,6 +32,17 @@ TEST(TestLooks, TrainingsOwnLookIsLoggedOnceAndOthersEachTime) {
   EXPECT_EQ((*looks)[2].step(), 20);
 }
 
+// Files of several runs may lie in one folder, whose log they share.
+TEST(TestLooks, ALookAtALoneFileSaysAtWhich) {
+  const TestFolder folder;
+  ASSERT_TRUE(LogTestLook(folder.path(), "lra eval a.safetensors", 20, "abc").ok());
+  ASSERT_TRUE(LogTestLook(folder.path(), "lra eval run", 20).ok());
+  const auto looks = TestLooks(folder.path());
+  ASSERT_TRUE(looks.ok()) << looks.status();
+  EXPECT_EQ((*looks)[0].weights_sha256(), "abc");
+  EXPECT_EQ((*looks)[1].weights_sha256(), "");
+}
+
 TEST(TestLooks, ALookWaitsForAnotherThatIsBeingLogged) {
   const TestFolder folder;
   const std::string run = folder.File("run");

@@ -79,6 +79,8 @@ std::string DataDifference(const DataIdentity& there, const DataIdentity& wanted
 // first checkpoint.
 std::string Mismatch(const RunRecord& record, const std::string& directory, const SuiteCell& cell) {
   if (record.config().task().empty()) return "";
+  if (record.has_later_look())
+    return absl::StrCat(directory, " holds an evaluation (`lra eval`), not a run: move it away");
   const std::string there = CellFingerprint(record.config()), wanted = CellFingerprint(cell.config);
   if (there != wanted || record.config().seed() != cell.seed) {
     return absl::StrCat(directory, " holds a run with other settings (cell ",

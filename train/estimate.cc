@@ -186,8 +186,9 @@ absl::StatusOr<MicroBatch> ChooseMicroBatch(const Run& run, const Stage& stage) 
       run, std::min<int64_t>(run.config().train().batch_examples(), run.train.size()));
   const Efficiency& earlier = stage.state->efficiency();
   // Another number of ranks has shards of another size, unless they are to be the same bits.
-  const bool goes_on =
+  const bool has_same_ranks =
       run.request.exact_reduction || std::max(1, earlier.processes()) == run.ranks->size();
+  const bool goes_on = has_same_ranks && earlier.exact_reduction() == run.request.exact_reduction;
   const int64_t before = goes_on ? earlier.micro_batch_examples() : 0;
   if (runtime.micro_batch_examples() > 0) {
     choice.examples = std::min<int64_t>(runtime.micro_batch_examples(), choice.batch_examples);

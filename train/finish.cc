@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "eval/curve_values.h"
+#include "eval/data_identity.h"
 #include "eval/evaluator.h"
 #include "eval/machine.h"
 #include "eval/run_record.h"
@@ -130,6 +131,11 @@ absl::StatusOr<SplitResult> Store(const Scored& scored, const SplitView& split,
 
 }  // namespace
 
+bool IsTrained(const CheckpointState& state) {
+  return (state.step() >= state.config().train().steps() || state.stopped_at_step() > 0) &&
+         !state.has_unvalidated();
+}
+
 int64_t SelectedStep(const CheckpointState& state) {
   const EvaluationConfig& evaluation = state.config().evaluation();
   switch (evaluation.selection()) {
@@ -202,6 +208,15 @@ absl::StatusOr<SplitResult> ScoreAndStore(const Classifier& model, const SplitVi
   return result;
 }
 
+// Whether the folder of data still holds what the run was trained on: it may have been made anew
+// while the run was under way, and its record would speak of the old examples.
+absl::Status CheckDataStayed(const Run& run, const Manifest& manifest) {
+  RunRecord started;
+  *started.mutable_data() = run.state.data();
+  return Annotate(CheckDataOfRun(started, manifest, run.config().view()),
+                  absl::StrCat(run.request.runtime.data_dir(), ", at the end of training"));
+}
+
 absl::StatusOr<RunRecord> FinishRun(Run* run) {
   LRA_RETURN_IF_ERROR(run->ConfirmClaim());
   const RuntimeConfig& runtime = run->request.runtime;
@@ -209,6 +224,7 @@ absl::StatusOr<RunRecord> FinishRun(Run* run) {
                        Dataset::Open(runtime.data_dir(), {.splits = {"test"},
                                                           .view = &run->config().view(),
                                                           .threads = runtime.threads()}));
+  LRA_RETURN_IF_ERROR(CheckDataStayed(*run, data.manifest()));
   LRA_ASSIGN_OR_RETURN(const SplitView test, SplitView::Create(data, "test", run->config().view()));
   RunRecord record = RecordFromState(run->state, run->model->parameters());
   LRA_RETURN_IF_ERROR(ScoreSelectedAndLast(run, test, &record));

@@ -13,7 +13,10 @@
 
 namespace lra {
 
-// The step that the protocol's selection rule names.
+// Whether nothing is left of the run's training.
+bool IsTrained(const CheckpointState& state);
+// The step that the protocol's selection rule names; before the end of training, of the steps so
+// far.
 int64_t SelectedStep(const CheckpointState& state);
 // The value of the task's metric at the last validation up to that step.
 double SelectedValidation(const CheckpointState& state);
@@ -22,7 +25,8 @@ double SelectedValidation(const CheckpointState& state);
 // request.skips_last_checkpoint is not set, with the last one; writes predictions and record
 // (atomically, the record last: a run is finished when it has one). Cancelled after SIGINT or
 // SIGTERM: there is no record yet, --resume scores anew. DivergedError where an output is not
-// finite: no record either.
+// finite: no record either. InvalidArgument where the folder of data no longer holds what the run
+// was trained on: --resume scores it once that is back.
 absl::StatusOr<RunRecord> FinishRun(Run* run);
 
 // Writes and returns the record of a run that diverged: the failure, the curve up to it, the looks
@@ -35,7 +39,7 @@ RunRecord RecordFromState(const CheckpointState& state, const ParameterStore& pa
 struct ScoreRequest {
   std::string record_dir;
   std::string predictions_path;  // relative to record_dir
-  std::string checkpoint;        // kSelectedCheckpoint or kLastCheckpoint (eval/run_record.h)
+  std::string checkpoint;        // as SplitResult.checkpoint
   int64_t limit_examples = 0;    // the first ones; 0 = all
   bool half_logits = false;      // stored as float16
   bool quiet = false;

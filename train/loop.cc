@@ -29,6 +29,7 @@
 #include "train/stage_checkpoints.h"
 #include "train/step_graphs.h"
 #include "train/step_sums.h"
+#include "train/stretches.h"
 #include "train/validations.h"
 
 namespace lra {
@@ -362,10 +363,8 @@ absl::Status Loop::Train() {
     LRA_RETURN_IF_ERROR(RemoveAll(JoinPath(stage_.directory, kOldFailureFile)));
   }
   state_.clear_failure();  // of the process before
-  state_.mutable_efficiency()->set_processes(run_.ranks->size());
-  state_.mutable_efficiency()->set_runs_at_once(
-      run_.request.runs_at_once > 1 ? run_.request.runs_at_once : 0);
-  state_.mutable_efficiency()->set_exact_reduction(run_.request.exact_reduction);
+  NoteProcesses(run_.ranks->size(), run_.request.runs_at_once, run_.request.exact_reduction,
+                &state_);
   const bool quiet = run_.request.runtime.quiet();
   Progress progress({.label = absl::StrCat(objective_.name(), " ", MethodOf(run_.config())),
                      .unit = "steps",

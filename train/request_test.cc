@@ -71,6 +71,15 @@ TEST(MakeTrainRequestsTest, ARequestASeedInAFolderOfItsOwn) {
   EXPECT_THAT(std::string(MakeTrainRequests(choice).status().message()), HasSubstr("--seeds"));
 }
 
+TEST(MakeTrainRequestsTest, ASeedThatOthersReplaceIsRefused) {
+  TrainChoice choice = Plain();
+  choice.experiment.sets.push_back("seed=5");
+  EXPECT_EQ(Make(choice)[0].resolved.config.seed(), 5u);
+  choice.seeds = "0";
+  EXPECT_THAT(std::string(MakeTrainRequests(choice).status().message()),
+              HasSubstr("--set seed=5 changes nothing beside --seeds 0"));
+}
+
 // The page's commands come one after the other, and each is resumed in its own folder.
 TEST(MakeTrainRequestsTest, OptionsHaveFoldersOfTheirOwn) {
   TrainChoice a = Plain(), b = Plain();

@@ -89,6 +89,15 @@ void NoteThreads(absl::string_view directory, int before, int now) {
             << ": the last digits will differ from an undisturbed run\n";
 }
 
+void NoteReduction(absl::string_view directory, const CheckpointState& before, bool now) {
+  if (before.step() == 0 || before.efficiency().exact_reduction() == now) return;
+  std::cerr << "note: " << directory << " was trained "
+            << (now ? "without --exact-reduction, now with it"
+                    : "with --exact-reduction, now without")
+            << ": the last digits will differ from an undisturbed run, and its record does not say "
+               "that the number of processes changes none\n";
+}
+
 // What a killed process was writing, of pretraining too.
 void RemoveLeftovers(const std::string& run) {
   const std::string pretrain = JoinPath(run, kPretrainFolder);
@@ -229,6 +238,7 @@ absl::Status RestoreLatest(const std::string& directory, const TrainRequest& req
   }));
   NoteThreads(directory, restored.efficiency().threads(),
               ResolveThreads(request.runtime.threads()));
+  NoteReduction(directory, restored, request.exact_reduction);
   *state = std::move(restored);
   if (is_pretraining) *state->mutable_config() = config;
   if (!request.is_same_process)
@@ -239,6 +249,10 @@ absl::Status RestoreLatest(const std::string& directory, const TrainRequest& req
 absl::Status CheckSameRecord(const ExperimentConfig& config, const DataIdentity& data,
                              const RunRecord& record, absl::string_view directory) {
   constexpr absl::string_view kWhere = "its record";
+  if (record.has_later_look()) {
+    return absl::AlreadyExistsError(absl::StrCat(
+        directory, " holds an evaluation (`lra eval`), not a run; choose another --out"));
+  }
   LRA_RETURN_IF_ERROR(CheckSame(config, record.config(), "configuration", directory, kWhere));
   return CheckSame(data, record.data(), "data", directory, kWhere);
 }

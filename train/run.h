@@ -66,7 +66,8 @@ absl::Status RestoreLatest(const std::string& directory, const TrainRequest& req
                            CheckpointState* state, bool is_pretraining = false);
 
 // Whether the record in the run's folder is of a run with this configuration, its seed included,
-// and this data, also where its checkpoints are gone. InvalidArgument as of RestoreLatest.
+// and this data, also where its checkpoints are gone. InvalidArgument as of RestoreLatest;
+// AlreadyExists for the record of an evaluation.
 absl::Status CheckSameRecord(const ExperimentConfig& config, const DataIdentity& data,
                              const RunRecord& record, absl::string_view directory);
 

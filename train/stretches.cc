@@ -46,6 +46,14 @@ void NoteTrainer(TrainingStretch now, CheckpointState* state) {
   if (stretches->empty() || !IsSame(*stretches->rbegin(), now)) *stretches->Add() = std::move(now);
 }
 
+void NoteProcesses(int processes, int runs_at_once, bool exact_reduction, CheckpointState* state) {
+  Efficiency& efficiency = *state->mutable_efficiency();
+  efficiency.set_processes(processes);
+  efficiency.set_runs_at_once(runs_at_once > 1 ? runs_at_once : 0);
+  efficiency.set_exact_reduction(exact_reduction &&
+                                 (state->step() == 0 || efficiency.exact_reduction()));
+}
+
 void RecordTrainers(const CheckpointState& state, const TrainingStretch& now, RunRecord* record) {
   *record->mutable_machine() = now.machine();
   *record->mutable_versions() = now.versions();

@@ -52,6 +52,22 @@ TEST(StretchesTest, AnotherMachineOrBuildBeginsAStretch) {
   EXPECT_EQ(state.stretch(2).versions().commit(), "b");
 }
 
+// Some steps without exact sums are enough for the number of processes to change bits.
+TEST(StretchesTest, ExactSumsAreNotedWhereAllStepsHadThem) {
+  CheckpointState state;
+  NoteProcesses(2, 1, true, &state);
+  EXPECT_TRUE(state.efficiency().exact_reduction());
+  EXPECT_EQ(state.efficiency().processes(), 2);
+  state.set_step(10);
+  NoteProcesses(4, 1, true, &state);
+  EXPECT_TRUE(state.efficiency().exact_reduction());
+  NoteProcesses(4, 3, false, &state);
+  EXPECT_FALSE(state.efficiency().exact_reduction());
+  EXPECT_EQ(state.efficiency().runs_at_once(), 3);
+  NoteProcesses(4, 1, true, &state);
+  EXPECT_FALSE(state.efficiency().exact_reduction());
+}
+
 TEST(StretchesTest, ARecordNamesThemUnlessItsOwnMachineDidAll) {
   CheckpointState state;
   NoteTrainer(By("x", "a"), &state);

@@ -23,11 +23,6 @@
 namespace lra {
 namespace {
 
-bool IsTrained(const CheckpointState& state) {
-  return (state.step() >= state.config().train().steps() || state.stopped_at_step() > 0) &&
-         !state.has_unvalidated();
-}
-
 void ReportEarlyStop(const Metric& metric, const CheckpointState& state) {
   std::cerr << "stopped early at step " << state.stopped_at_step() << ": "
             << state.evaluations_without_gain() << " evaluations without a better validation "
