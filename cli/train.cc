@@ -52,22 +52,32 @@ void PrintRequestNotes(const TrainRequest& request) {
     std::cerr << "note: " << note << "\n";
 }
 
-// Seeds differ in nothing that takes time.
-absl::Status PrintEstimate(const std::vector<TrainRequest>& requests,
+// Seeds differ in nothing that takes time. What training some side by side takes is not measured.
+absl::Status PrintEstimate(const std::vector<TrainRequest>& requests, int at_once,
                            const CommandContext& context) {
   LRA_ASSIGN_OR_RETURN(const RunEstimate estimate, EstimateRun(requests.front()));
+  const double all_seconds = static_cast<double>(requests.size()) * estimate.wall_seconds();
   if (context.json) {
-    std::cout << ToJson(estimate) << std::flush;
+    auto json = nlohmann::ordered_json::parse(ToJson(estimate));
+    json["runs"] = requests.size();
+    json["wall_seconds_one_after_the_other"] = all_seconds;
+    PrintJson(json);
     return absl::OkStatus();
   }
   std::cout << DescribeRunEstimate(estimate);
-  const auto runs = static_cast<double>(requests.size());
   if (requests.size() > 1) {
     std::cout << requests.size() << " runs one after the other: about "
-              << FormatSeconds(runs * estimate.wall_seconds()) << "\n";
+              << FormatSeconds(all_seconds)
+              << (at_once > 1 ? "; side by side (--at-once) was not measured" : "") << "\n";
   }
   std::cout << std::flush;
   return absl::OkStatus();
+}
+
+absl::Status CheckAtOnce(int at_once, const std::vector<TrainRequest>& requests) {
+  if (at_once == 1 || requests.size() > 1) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--at-once ", at_once, " changes nothing: there is one seed; give several with --seeds"));
 }
 
 // Flags of the program's own suites, which lists make one of.
@@ -116,6 +126,7 @@ absl::Status Train(const TrainFlags& flags, const ListFlags& lists, const Comman
   WaitPatiently(choice.runtime.threads());
   LRA_ASSIGN_OR_RETURN(choice.ranks, JoinRanks(&choice));
   LRA_ASSIGN_OR_RETURN(const std::vector<TrainRequest> requests, MakeTrainRequests(choice));
+  LRA_RETURN_IF_ERROR(CheckAtOnce(flags.at_once(), requests));
   for (const TrainRequest& request : requests) {
     LRA_RETURN_IF_ERROR(
         CheckDataOfTask(request.runtime.data_dir(), request.resolved.config.task()));
@@ -126,7 +137,7 @@ absl::Status Train(const TrainFlags& flags, const ListFlags& lists, const Comman
   const RuntimeConfig& runtime = requests.front().runtime;
   LRA_RETURN_IF_ERROR(StartRuntime(runtime.threads(), runtime.kernels()));
   ListenToSignals();  // of a dry run too, so that it removes what it wrote
-  if (is_dry) return PrintEstimate(requests, context);
+  if (is_dry) return PrintEstimate(requests, flags.at_once(), context);
   nlohmann::json results = nlohmann::json::array();
   const absl::Status status =
       TrainAtOnce(requests, flags.at_once(),

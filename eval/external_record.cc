@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "datasets/dataset.h"
 #include "datasets/manifest.h"
@@ -51,6 +52,9 @@ std::string Describe(const ExternalRun& run, bool only_labels) {
                       only_labels ? " (classes only: no loss)" : "");
 }
 
+// Begins a warning about a split.
+std::string WarningPrefix(const std::string& split) { return absl::StrCat(split, " accuracy "); }
+
 // Empty unless the score is not above that of the majority class by more than chance. Rows in
 // another order than the data set's look like that, and nothing else shows it.
 absl::StatusOr<std::string> MisorderWarning(absl::string_view directory, const ExternalRun& run,
@@ -68,7 +72,7 @@ absl::StatusOr<std::string> MisorderWarning(absl::string_view directory, const E
   LRA_ASSIGN_OR_RETURN(const std::string score,
                        DescribeScoreWithInterval(*accuracy, result, {std::string(directory), task},
                                                  kWarnedConfidence));
-  return absl::StrCat(run.split, " accuracy ", score, " is not above the majority class, ",
+  return absl::StrCat(WarningPrefix(run.split), score, " is not above the majority class, ",
                       accuracy->Text(majority),
                       ", and no index says which example a row is about: rows in another order "
                       "than the data set's score like this; give --index FILE with the original "
@@ -168,6 +172,9 @@ absl::StatusOr<RunRecord> WriteExternalRecord(absl::string_view directory, const
   bool is_known = false;
   if (previous) {
     *record.mutable_test_looks() = previous->test_looks();
+    for (const std::string& warning : previous->warning()) {
+      if (!absl::StartsWith(warning, WarningPrefix(run.split))) record.add_warning(warning);
+    }
     for (const SplitResult& other : previous->results()) {
       if (other.split() != run.split) *record.add_results() = other;
       is_known |=

@@ -169,6 +169,28 @@ TEST_F(ExternalRecordTest, AMisorderIsSuspectedAloudAndAnIndexMendsIt) {
   EXPECT_EQ(record->warning_size(), 0);
 }
 
+// A record of two splits keeps what it says of the one that is not scored anew.
+TEST_F(ExternalRecordTest, AWarningStaysWithItsSplit) {
+  run_.labels.clear();
+  std::vector<int64_t> wrong, right;
+  for (int64_t i = 0; i < 90; ++i) {
+    run_.labels.push_back(static_cast<int32_t>(i % 3));
+    run_.indices.push_back(1000 + i);
+    right.push_back(i % 3);
+    wrong.push_back((i + 1) % 3);
+  }
+  Predict<int64_t>(wrong, {90});
+  ASSERT_TRUE(Write().ok());
+  run_.split = "validation";
+  for (int i = 0; i < 2; ++i) {
+    Predict<int64_t>(i == 0 ? wrong : right, {90});
+    const auto both = Write();
+    ASSERT_TRUE(both.ok()) << both.status();
+    EXPECT_THAT(both->warning(), testing::Contains(HasSubstr("test accuracy 0.00 %")));
+    EXPECT_EQ(both->warning_size(), i == 0 ? 2 : 1);
+  }
+}
+
 TEST_F(ExternalRecordTest, NamesThatAreTakenOrUnfit) {
   PredictClasses();
   run_.name = "linear";

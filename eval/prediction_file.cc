@@ -198,7 +198,8 @@ absl::StatusOr<NamedArray> OpenArray(const std::string& path) {
   if (absl::IsDataLoss(opened.status())) {
     return absl::InvalidArgumentError(absl::StrCat(
         opened.status().message(),
-        "; numpy.save(path, numpy.ascontiguousarray(x, dtype=\"<f4\")) writes what is read here"));
+        "; numpy.save(path, numpy.ascontiguousarray(x, dtype=\"<f4\")) writes logits that are read "
+        "here, with dtype=\"<i4\" classes and indices"));
   }
   LRA_RETURN_IF_ERROR(opened.status());
   return NamedArray{path, *std::move(opened)};

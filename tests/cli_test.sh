@@ -154,6 +154,13 @@ fi
 # Trained short, tested long: what is bound to its length is refused.
 expect 0 'validation-step-6-length-150' "$lra" eval "$run" --max-length 150
 expect 0 '"max_length_tokens": 150' cat "$run/evaluations/validation-step-6-length-150/record.json"
+# Such a score is none of a run that was trained at that length, and no run of its own.
+expect 0 '"trained_max_length_tokens"' cat "$run/evaluations/validation-step-6-length-150/record.json"
+cp -r "$run/evaluations/validation-step-6-length-150" look-150
+expect 0 'scored after training: trained at view.max_length_tokens=' "$lra" table runs look-150 --split validation
+expect 0 '6 of 6 +evaluation ' "$lra" runs look-150
+expect 2 'look-150: holds an evaluation .linear., which has no checkpoint' "$lra" eval look-150
+rm -r look-150
 # Its own length is no other one, and longer inputs that none of the data has change no answer.
 expect 0 'evaluations/validation-step-6$' "$lra" eval "$run" --max-length "$(sed -n 's/.*"max_length_tokens": \([0-9]*\).*/\1/p' "$run/record.json" | head -1)"
 cp "$run/evaluations/validation-step-6/predictions.npy" own.npy
@@ -240,6 +247,11 @@ expect 2 'threads: is empty' "$lra" data verify data/listops --threads ''
 expect 2 'memory-budget: is empty' "$lra" train "${smoke[@]}" --attention linear --out x --memory-budget ''
 expect 2 'KIND: is empty' "$lra" list ''
 # What would change nothing.
+expect 2 'set seed=5 changes nothing beside --seeds 0' "$lra" train "${smoke[@]}" --attention linear --out x --set seed=5 --seeds 0
+expect 2 'at-once 3 changes nothing: there is one seed' "$lra" train "${smoke[@]}" --attention linear --out x --at-once 3
+expect 0 '"runs": 3' "$lra" train "${smoke[@]}" --attention linear --out x --seeds 0-2 --dry-run --json
+expect 0 '3 runs one after the other: .*side by side .--at-once. was not measured' "$lra" train "${smoke[@]}" --attention linear --out x \
+  --seeds 0-2 --at-once 3 --dry-run
 for command in "table runs" "ablate runs" "locality $run" "bench efficiency --table x"; do
   expect 2 'json and --format csv: leave one of them out' "$lra" $command --json --format csv
 done
@@ -295,7 +307,7 @@ for python in "${LRA_PYTHON:-python3}" /usr/bin/python3; do
   expect 2 'holds predictions of other code .mine., which has no checkpoint' "$lra" eval runs/external-mine-listops
   expect 2 'holds a baseline .majority., which has no checkpoint' "$lra" eval runs/listops-baseline-majority
   printf 'no array' > text.npy
-  expect 2 'text.npy.*numpy.save' "$lra" score --data data/listops --predictions text.npy --name mine
+  expect 2 'text.npy.*numpy.save.*dtype="<i4" classes' "$lra" score --data data/listops --predictions text.npy --name mine
   expect 0 'valid' "$lra" data verify numpy
   expect 0 'listops linear seed 0' "$lra" train "${smoke[@]}" --attention linear --data numpy --out numpy-run \
     --set train.batch_examples=2

@@ -230,7 +230,12 @@ TEST_F(InitialEncoderTest, AnAttentionsOwnIsTakenWithTheSameAttentionAlone) {
 
 TEST_F(InitialEncoderTest, LongerSequencesAreWarnedOf) {
   const std::string checkpoint = Trained("short", "linear", {"view.max_length_tokens=40"});
-  const auto run = OpenRun(From(checkpoint, "long", "linear", {"view.max_length_tokens=60"}));
+  const TrainRequest request = From(checkpoint, "long", "linear", {"view.max_length_tokens=60"});
+  ASSERT_TRUE(request.runtime.quiet()) << "which leaves out no warning";
+  testing::internal::CaptureStderr();
+  const auto run = OpenRun(request);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr("warning: view.max_length_tokens is 60"));
   ASSERT_TRUE(run.ok()) << run.status();
   EXPECT_THAT((*run)->state.warning(),
               Contains(HasSubstr("view.max_length_tokens is 60, and the encoder that training "

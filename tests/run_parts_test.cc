@@ -56,6 +56,34 @@ TEST_F(RunPartsTest, ASearchThatNobodyResumedCountsNoResume) {
   EXPECT_TRUE(EqualExceptVolatile(*record, *resumed));
 }
 
+// Its trials take most of the room and nothing needs them any more.
+TEST_F(RunPartsTest, AFinishedSearchIsLeftAloneWithoutItsTrials) {
+  TrainRequest request =
+      SearchRequest(Request("searched", "linear", {"train.steps=4", "train.eval_every_steps=2"}));
+  const auto record = TrainRun(request);
+  ASSERT_TRUE(record.ok()) << record.status();
+  const std::string trials = JoinPath(request.runtime.out_dir(), kTrialsFolder);
+  ASSERT_TRUE(RemoveAll(trials).ok());
+  request.resume = true;
+  const auto again = TrainRun(request);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_TRUE(EqualExceptVolatile(*record, *again));
+  EXPECT_FALSE(FileExists(trials));
+}
+
+TEST_F(RunPartsTest, OtherSumsOfGradientsThanBeforeAreNoted) {
+  TrainRequest request = Request("sums", "linear", {"train.steps=4"});
+  ASSERT_TRUE(TrainRun(request).ok());
+  std::filesystem::remove(request.runtime.out_dir() + "/record.textproto");
+  request.resume = request.exact_reduction = true;
+  testing::internal::CaptureStderr();
+  const auto record = TrainRun(request);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr("was trained without --exact-reduction, now with it"));
+  ASSERT_TRUE(record.ok()) << record.status();
+  EXPECT_FALSE(record->efficiency().exact_reduction());
+}
+
 // Killed while it scored the test split, and scored by another build.
 TEST_F(RunPartsTest, ARunThatAnotherBuildScoredNamesWhoTrainedIt) {
   TrainRequest request = Request("builds", "linear", {"train.steps=4"});

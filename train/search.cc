@@ -150,18 +150,20 @@ absl::Status RecordLost(const TrainRequest& request, const std::vector<Trial>& t
   return DivergedError(failure);
 }
 
-// The error of a search that is resumed though its record says that it diverged.
-absl::Status CheckNotLost(const TrainRequest& request, const Manifest& data) {
+// The record of a search that has ended before, whatever is left of its trials; nullopt if it has
+// not. The error of one whose record says that it diverged.
+absl::StatusOr<std::optional<RunRecord>> EndedBefore(const TrainRequest& request,
+                                                     const Manifest& data) {
   const std::string& out = request.runtime.out_dir();
-  if (!FileExists(JoinPath(out, kRecordFile))) return absl::OkStatus();
-  LRA_ASSIGN_OR_RETURN(const RunRecord record, ReadRunRecord(out));
-  if (!record.has_failure()) return absl::OkStatus();
+  if (!FileExists(JoinPath(out, kRecordFile))) return std::nullopt;
+  LRA_ASSIGN_OR_RETURN(RunRecord record, ReadRunRecord(out));
   ExperimentConfig config = request.resolved.config;
   // That of the winner, if there was one.
   config.mutable_schedule()->set_learning_rate(record.config().schedule().learning_rate());
   LRA_RETURN_IF_ERROR(ResolveSplitRule(data, config.view()).status());
   LRA_RETURN_IF_ERROR(CheckSameRecord(config, IdentifyData(data, config.view()), record, out));
-  return DivergedError(record.failure());
+  if (record.has_failure()) return DivergedError(record.failure());
+  return record;
 }
 
 }  // namespace
@@ -170,7 +172,8 @@ absl::StatusOr<RunRecord> SearchRun(const TrainRequest& request) {
   if (request.ranks != nullptr) LRA_RETURN_IF_ERROR(CheckShareable(request, *request.ranks));
   LRA_RETURN_IF_ERROR(CheckRunDirectory(request));
   LRA_ASSIGN_OR_RETURN(const Manifest manifest, ReadManifest(request.runtime.data_dir()));
-  LRA_RETURN_IF_ERROR(CheckNotLost(request, manifest));
+  LRA_ASSIGN_OR_RETURN(std::optional<RunRecord> ended, EndedBefore(request, manifest));
+  if (ended) return *std::move(ended);
   LRA_ASSIGN_OR_RETURN(const Metric* const metric, MetricOf(manifest.spec()));
   LRA_ASSIGN_OR_RETURN(const Searched searched, Search(request, *metric));
   if (!searched.best) return RecordLost(request, searched.trials);

@@ -68,10 +68,9 @@ absl::Status LoadEncoder(const Wanted& wanted, Run* run) {
   LRA_RETURN_IF_ERROR(Annotate(taken.status(), absl::StrCat("--init-from ", checkpoint)));
   const std::string warning = LengthWarning(other, run->config());
   if (!warning.empty()) run->state.add_warning(warning);
-  if (!run->request.runtime.quiet()) {
+  if (!run->request.runtime.quiet())
     std::cerr << "encoder of " << DescribeInitialEncoder(*taken) << "\n";
-    if (!warning.empty()) std::cerr << "warning: " << warning << "\n";
-  }
+  if (!warning.empty()) std::cerr << "warning: " << warning << "\n";
   *run->state.mutable_initial_encoder() = *std::move(taken);
   return absl::OkStatus();
 }
