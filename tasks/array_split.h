@@ -29,7 +29,7 @@ class ArraySplit {
   int64_t examples() const { return labels_.header().shape[0]; }
   TaskSpec::Content content() const { return content_; }
   bool has_images() const { return content_ != TaskSpec::IDS; }
-  // Of pictures.
+  // The pictures are side x side pixels.
   int64_t side_pixels() const { return values_.header().shape[1]; }
   const ManifestSource& source() const { return source_; }
   // The example's values as they are stored, and its label. DataLoss for a value that cannot be.
