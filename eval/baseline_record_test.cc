@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "datasets/manifest.h"
 #include "eval/data_identity.h"
 #include "eval/run_record.h"
 #include "eval/sums.h"
