@@ -40,7 +40,7 @@ table() {
   curves_of docs/records/first_steps/*-s0
   printf '\n## Begun and not finished\n\n'
   printf 'Nyströmformer on Text by its own rules, cut to 1,000 bytes as the released script has it: three runs, which were stopped at 10,900, 10,950 and 9,450 of 20,000 steps. The protocol validates\n'
-  printf 'on the test split and reports the best such step, as the original does. Not the terms of the 65.52 in print, which is of 4K: `lra run nystrom_text` has these today.\n'
+  printf 'on the test split and reports the best such step, as the original does. These are not the terms of the 65.52 in print, which is of 4K; `lra run nystrom_text` has those.\n'
   curves_of docs/records/unfinished/*
 }
 

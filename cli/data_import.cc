@@ -50,7 +50,6 @@ void PrintClasses(const Manifest& manifest) {
   }
 }
 
-// What the view makes of the data: the cut of validation, and of long texts.
 // "texts: at most 4,012 bytes".
 std::string ContentText(const TaskSpec& spec) {
   const std::string longest = FormatCount(spec.max_length_tokens());
@@ -64,6 +63,7 @@ std::string ContentText(const TaskSpec& spec) {
                       spec.content() == TaskSpec::RGB_IMAGE ? "in colour" : "grey");
 }
 
+// What the view makes of the data: the cut of validation, and of long texts.
 void PrintView(const ImportedData& imported) {
   const std::string count = FormatCount(imported.validation_examples);
   if (imported.view.split() == DataView::HOLDOUT) {
@@ -163,7 +163,7 @@ void AddDataImport(CLI::App* data, CommandContext* context) {
   AddOption(command, "--out", &options.out,
             "Folder of the data set (default: $LRA_DATA/NAME or, without LRA_DATA, ./data/NAME)",
             {.value = kFolderValue});
-  AddThreads(command, &options.threads);
+  AddThreads(command, &options.threads, "of texts");
   SetBody(
       command, context,
       "  lra data import reviews --train train.csv --test test.csv --label stars --text review\n"

@@ -153,8 +153,7 @@ absl::StatusOr<std::vector<ExportedSplit>> ExportView(const ExportRequest& reque
   if (resolved.target() == DataView::MASKED && !request.without_inputs) {
     return absl::InvalidArgumentError(
         "view.target=MASKED: which tokens are hidden is drawn anew in each epoch, so no file has "
-        "what "
-        "a model reads; export target=NEXT, whose ids are those before any is hidden");
+        "what a model reads; export target=NEXT, whose ids are those before any is hidden");
   }
   LRA_ASSIGN_OR_RETURN(StagingDirectory folder, StagingDirectory::Create(request.out));
   std::vector<ExportedSplit> exported;

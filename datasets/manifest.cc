@@ -55,8 +55,9 @@ void CheckContent(const TaskSpec& spec, Rules* rules) {
                  spec.vocabulary_size(), "; it must be 256 where bytes or pixels are stored");
   const int64_t side = spec.image_side_pixels();
   const int64_t channels = spec.content() == TaskSpec::RGB_IMAGE ? 3 : 1;
-  rules->Require(IsImage(spec) ? side >= 1 && side <= 4096 : side == 0,
-                 "spec.image_side_pixels is ", side, "; 1 to 4096 for images, otherwise 0");
+  rules->Require(IsImage(spec) ? side >= 1 && side <= kMostSidePixels : side == 0,
+                 "spec.image_side_pixels is ", side, "; 1 to ", kMostSidePixels,
+                 " for images, otherwise 0");
   rules->Require(!IsImage(spec) || spec.max_length_tokens() == side * side * channels,
                  "spec.max_length_tokens is ", spec.max_length_tokens(), ", not ",
                  side * side * channels, " as an image has");

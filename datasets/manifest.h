@@ -15,6 +15,8 @@
 namespace lra {
 
 inline constexpr int kDatasetFormatVersion = 1;
+// Pictures are square.
+inline constexpr int64_t kMostSidePixels = 4096;
 inline constexpr absl::string_view kManifestFile = "manifest.textproto";
 
 // Returns e.g. "train-00000-of-00004.tokens.npy".

@@ -54,7 +54,7 @@ struct Attended {
 // .png: for each head, for each layer (the mean of its heads) and for all. Where positions alone
 // change weights, NAME-reweighting.npy and .png: the weights where all queries and keys are equal,
 // each divided by that of the query's own position (Qin et al. 2022, Figure 3 (4), of cosFormer).
-// Of images also
+// Images also have
 // NAME-picture.npy and .png: the weight that each pixel receives. maps.json describes them. Each
 // example is run alone and without dropout, and without padding unless padding affects the model.
 // Maps of pairs include both texts. If the split is test, the look is logged in the run's record.

@@ -1,8 +1,11 @@
 #include "tasks/array_import.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "datasets/example.h"
@@ -16,17 +19,23 @@
 namespace lra {
 namespace {
 
+// "ids", "grey pictures of 28 x 28 pixels".
+std::string ContentOf(const ArraySplit& split) {
+  if (!split.has_images()) return "ids";
+  return absl::StrCat(split.content() == TaskSpec::RGB_IMAGE ? "colour" : "grey", " pictures of ",
+                      split.side_pixels(), " x ", split.side_pixels(), " pixels");
+}
+
 absl::StatusOr<std::vector<ArraySplit>> OpenArrays(const std::vector<SplitFile>& files) {
   std::vector<ArraySplit> splits;
   for (const SplitFile& file : files) {
     LRA_ASSIGN_OR_RETURN(ArraySplit split, ArraySplit::Open(file.path));
-    const bool is_other = !splits.empty() && split.content() != splits[0].content();
-    if (is_other ||
-        (split.has_images() && !splits.empty() && split.side_pixels() != splits[0].side_pixels()))
-      return absl::InvalidArgumentError(
-          absl::StrCat(files[0].path, " and ", file.path,
-                       " hold other things: ids, grey or colour pictures, of one side"));
     splits.push_back(std::move(split));
+    const std::string first = ContentOf(splits.front()), content = ContentOf(splits.back());
+    if (content != first)
+      return absl::InvalidArgumentError(
+          absl::StrCat(files[0].path, " holds ", first, ", ", file.path, " ", content,
+                       "; all files hold ids, or pictures of one kind and side"));
   }
   return splits;
 }
@@ -102,7 +111,9 @@ absl::StatusOr<Manifest> WriteArrays(const ImportOptions& options, const Manifes
   return manifest;
 }
 
-absl::Status CheckLengthFlag(const ImportOptions& options, const ArraySplit& first) {
+absl::Status CheckFlags(const ImportOptions& options, const ArraySplit& first) {
+  if (options.threads != 0)
+    return absl::InvalidArgumentError("--threads changes nothing where arrays are imported");
   if (options.max_length_tokens == 0 || !first.has_images()) return absl::OkStatus();
   return absl::InvalidArgumentError("--max-length cuts texts and ids; pictures are read whole");
 }
@@ -123,7 +134,7 @@ absl::StatusOr<ImportedData> ImportArrays(const ImportOptions& options) {
   ImportedData result;
   LRA_ASSIGN_OR_RETURN(StagingDirectory staging, StageImport(options, &result));
   LRA_ASSIGN_OR_RETURN(const std::vector<ArraySplit> splits, OpenArrays(files));
-  LRA_RETURN_IF_ERROR(CheckLengthFlag(options, splits[0]));
+  LRA_RETURN_IF_ERROR(CheckFlags(options, splits[0]));
   LRA_ASSIGN_OR_RETURN(const ArraySurvey survey, SurveyArrays(splits, options.max_length_tokens));
   if (survey.largest_label == 0)
     return absl::InvalidArgumentError(PathsOf(files) +

@@ -17,7 +17,8 @@ absl::StatusOr<bool> AreArrays(const ImportOptions& options);
 //   tokens   [n, N]  ids 1 .. V-1, 0 behind the end of a sequence; or, with offsets [n + 1], ids
 //                    [T] of all sequences one after the other: tokens[offsets[i]:offsets[i+1]]
 //   images   [n, side, side] or, in colour, [n, side, side, 3], uint8, in the place of tokens
-// C and V are the largest of all files and one more. Memory: all files, unpacked. InvalidArgument
+// C and V are the largest of all files and one more. Memory: all files, unpacked, each of at
+// most 8 GiB, and up to as much as one again. InvalidArgument
 // for names, flags, missing arrays and their types and shapes, and where no example would validate;
 // NotFound for missing files; AlreadyExists for a folder that holds something; DataLoss names file
 // and example of a wrong value.

@@ -190,9 +190,26 @@ TEST_F(ArrayImportTest, NamesWhatIsWrongWithArrays) {
   EXPECT_THAT(Refusal({labels, tokens({1, 2, 3}, {3}), ArrayOf("offsets", Ids{0, 3}, {2})}),
               HasSubstr("array \"offsets\": its shape is [2]; of 2 labels it is [3]"));
   EXPECT_THAT(Refusal({labels, ArrayOf("images", std::vector<uint8_t>{1, 2}, {2, 1, 1})}),
-              HasSubstr("hold other things"));
+              HasSubstr("train.npz holds ids, " + folder_.File("test.npz") +
+                        " grey pictures of 1 x 1 pixels; all files hold ids, or pictures of one "
+                        "kind and side"));
   EXPECT_THAT(Refusal({labels, ArrayOf("images", std::vector<uint8_t>{1, 2, 3, 4}, {2, 1, 2})}),
               HasSubstr("array \"images\": its shape is [2, 1, 2]; of 2 labels it is [2, side, "));
+  EXPECT_THAT(Refusal({labels, ArrayOf("images", std::vector<uint8_t>{}, {2, 0, 0})}),
+              HasSubstr("array \"images\": its side is 0 pixels; 1 to 4096 are taken"));
+  EXPECT_THAT(Refusal({labels, ArrayOf("images", std::vector<uint8_t>{}, {2, 0, 0, 3})}),
+              HasSubstr("array \"images\": its side is 0 pixels; 1 to 4096 are taken"));
+  EXPECT_THAT(Refusal({labels, tokens({1, 2}, {2, 1}),
+                       ArrayOf("images", std::vector<uint8_t>{1, 2}, {2, 1, 1})}),
+              HasSubstr("array \"images\": stands beside tokens; give one of them"));
+  EXPECT_THAT(Refusal({labels, tokens({}, {2, 0})}), HasSubstr("example 0: has no tokens"));
+  EXPECT_THAT(Refusal({ArrayOf("labels", Ids{}, {0}), tokens({}, {0, 1})}),
+              HasSubstr("test.npz: has no examples"));
+  const std::vector<uint64_t> huge = {1, uint64_t{1} << 63};
+  EXPECT_THAT(Refusal({ArrayOf("labels", huge, {2}), tokens({1, 2}, {2, 1})}),
+              HasSubstr("example 1: its label is 9223372036854775807; labels are 0 to 9999"));
+  EXPECT_THAT(Refusal({labels, ArrayOf("tokens", huge, {2, 1})}),
+              HasSubstr("example 1, token 0: is 9223372036854775807; ids are 1 to 65535"));
   EXPECT_THAT(Refusal({labels, ArrayOf("images", Ids{1, 2}, {2, 1, 1})}),
               HasSubstr("array \"images\": its type is <i4; pixels are 0 to 255, as uint8"));
 }
@@ -201,7 +218,20 @@ TEST_F(ArrayImportTest, NamesWhatIsWrongWithFiles) {
   const std::string train = WritePadded("train.npz", 30, 5), few = WritePadded("few.npz", 6, 5);
   EXPECT_THAT(Refusal(Options(few, train)),
               HasSubstr("the largest class of " + few + " has 3 examples, 10 are needed"));
-  EXPECT_THAT(Refusal(Options(train, folder_.File("none.npz"))), HasSubstr("none.npz"));
+  EXPECT_TRUE(absl::IsNotFound(ImportArrays(Options(train, folder_.File("none.npz"))).status()));
+  ImportOptions pool = Options("", "");
+  pool.all = few;
+  EXPECT_THAT(Refusal(pool), HasSubstr("few.npz has 6 examples, 10 are the least"));
+  pool.all = train;
+  pool.threads = 2;
+  EXPECT_THAT(Refusal(pool), HasSubstr("--threads changes nothing where arrays are imported"));
+  std::vector<uint8_t> pixels(20), labels(20);
+  for (int i = 0; i < 20; ++i) labels[i] = i % 2;
+  pool.all =
+      Write("images.npz", {ArrayOf("images", pixels, {20, 1, 1}), ArrayOf("labels", labels, {20})});
+  pool.threads = 0;
+  pool.max_length_tokens = 1;
+  EXPECT_THAT(Refusal(pool), HasSubstr("--max-length cuts texts and ids; pictures are read whole"));
   ImportOptions options = Options(train, "test.csv");
   EXPECT_THAT(AreArrays(options).status().message(), HasSubstr("give one kind"));
   options.test = few;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "datasets/manifest.h"
 #include "datasets/mapped_file.h"
 #include "datasets/npz.h"
 #include "lra/check.h"
@@ -14,7 +15,7 @@
 namespace lra {
 namespace {
 
-constexpr int64_t kMostUnpackedBytes = int64_t{64} << 30;
+constexpr int64_t kMostUnpackedBytes = int64_t{8} << 30;
 constexpr int64_t kMostArrayClasses = 10'000, kMostIds = 65536, kMostArrayTokens = 1 << 20;
 constexpr int64_t kColours = 3;
 
@@ -101,6 +102,9 @@ absl::Status ArraySplit::TakeImages(Arrays* arrays) {
         "images",
         absl::StrCat("its shape is ", ShapeText(header), "; of ", examples(), " labels it is [",
                      examples(), ", side, side] or, in colour, [", examples(), ", side, side, 3]"));
+  if (shape[1] < 1 || shape[1] > kMostSidePixels)
+    return Wrong("images", absl::StrCat("its side is ", shape[1], " pixels; 1 to ", kMostSidePixels,
+                                        " are taken"));
   if (header.type == NpyType::kUint8) return absl::OkStatus();
   return Wrong("images", absl::StrCat("its type is ", NpyDescr(header.type),
                                       "; pixels are 0 to 255, as uint8"));

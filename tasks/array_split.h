@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "datasets/example.h"
 #include "datasets/manifest.pb.h"
@@ -19,7 +20,8 @@
 namespace lra {
 
 // The arrays of docs/data_only_task.md, whose types and shapes go together; values are checked as
-// they are read. Memory: the unpacked file. Safe for concurrent reading.
+// they are read. Memory: the unpacked file, at most 8 GiB,
+// and up to as much again while it is unpacked. Safe for concurrent reading.
 class ArraySplit {
  public:
   // InvalidArgument names an array that is missing, unknown, or of a wrong type or shape; DataLoss

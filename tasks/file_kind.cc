@@ -8,8 +8,8 @@ namespace lra {
 namespace {
 
 constexpr absl::string_view kWayOfPictures =
-    "import takes texts; pictures become a task by a program that writes their pixels in the "
-    "format of docs/format.md (content GREY_IMAGE or RGB_IMAGE), and lra data adopt";
+    "pictures become a task as arrays of pixels (numpy.savez(\"train.npz\", images=..., "
+    "labels=...)), or by a program that writes the format of docs/format.md, and lra data adopt";
 constexpr absl::string_view kUnpack = "unpack it first";
 constexpr absl::string_view kAsUtf8 =
     "texts are read as UTF-8: save it so (iconv -f UTF-16 -t UTF-8)";

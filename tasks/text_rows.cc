@@ -359,10 +359,10 @@ absl::StatusOr<std::unique_ptr<TextRows>> OpenTextRows(const std::string& path,
   const auto ends = [&name](absl::string_view ending) { return absl::EndsWith(name, ending); };
   const bool is_table = ends(".csv") || ends(".tsv");
   if (!is_table && !ends(".jsonl") && !ends(".ndjson") && !ends(".json")) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("\"", path,
-                     "\": its name does not say what it is; .csv, .tsv, .jsonl (or .ndjson, "
-                     ".json), or a folder with a sub-folder for each class is expected"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "\"", path,
+        "\": its name does not say what it is; .csv, .tsv, .jsonl (or .ndjson, "
+        ".json), a folder with a sub-folder for each class, or .npz (arrays) is expected"));
   }
   if (!is_table) LRA_RETURN_IF_ERROR(CheckHasRows(path, fields));
   LRA_ASSIGN_OR_RETURN(MappedFile file, MappedFile::Open(path));

@@ -109,8 +109,8 @@ TEST_F(TextRowsTest, ReadsFolders) {
 // A folder of pictures looks like one of texts.
 TEST_F(TextRowsTest, RefusesWhatIsNoText) {
   const std::vector<std::pair<std::string, std::string>> begins = {
-      {"\x89PNG\r\n\x1a\n", "is a PNG picture and no text; import takes texts; pictures become"},
-      {"\xff\xd8\xff\xe0", "is a JPEG picture and no text; import takes texts"},
+      {"\x89PNG\r\n\x1a\n", "is a PNG picture and no text; pictures become a task as arrays"},
+      {"\xff\xd8\xff\xe0", "is a JPEG picture and no text; pictures become"},
       {"GIF89a", "is a GIF picture and no text"},
       {"PK\x03\x04", "is a ZIP archive, or a workbook"},
       {"\x1f\x8b\x08", "is compressed by gzip and no text; unpack it first"},

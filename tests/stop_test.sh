@@ -48,7 +48,7 @@ done
 train --out "$work/dry" --dry-run >"$work/log" 2>&1 &
 pid=$! code=0
 for _ in $(seq 2400); do ! compgen -G "$work/dry.dry-run.tmp-*" >/dev/null || break; sleep 0.05; done
-kill -TERM "$pid"
+kill -TERM "$pid" || { echo "FAILED: the dry run had ended before it could be stopped"; exit 1; }
 wait "$pid" || code=$?
 [ "$code" = 1 ] || { echo "FAILED: a stopped dry run ends with $code, not 1: $(cat "$work/log")"; exit 1; }
 ! compgen -G "$work/dry*" || { echo "FAILED: a stopped dry run leaves something"; exit 1; }
