@@ -89,7 +89,7 @@ void AddAttendCommand(CLI::App* app, CommandContext* context) {
             "Split; a look at test is logged in the run's record",
             {.shows_default = true, .value = kSplitValue});
   AddOption(command, "--examples", &flags->examples,
-            "Number of examples, the split's first (default: 16)",
+            absl::StrCat("Number of examples, the split's first (default: ", request.examples, ")"),
             {.allowed = FlagRules::kPositive});
   AddOption(command, "--example", &request.example,
             "One example instead, by its place in the split, from 0; axes name its tokens");

@@ -91,8 +91,12 @@ void LeaveOutOfMeasuring(const std::map<std::string, absl::Status>& errors,
 
 // Each once, however many cells it is about.
 void PrintDataNotes(const std::vector<SuiteCell>& cells, const std::string& data_dir) {
-  std::set<std::string> notes;
+  std::set<std::string> notes, seen;
   for (const SuiteCell& cell : cells) {
+    const std::string data_and_view =
+        absl::StrCat(cell.config.task(), " ", cell.config.view().SerializeAsString(), " ",
+                     cell.config.evaluation().scored_examples());
+    if (!seen.insert(data_and_view).second) continue;
     for (std::string& note : DataNotes(cell.config, data_dir)) notes.insert(std::move(note));
   }
   for (const std::string& note : notes) std::cerr << "note: " << note << "\n";

@@ -22,8 +22,7 @@ void TrainFlags::Add(CLI::App* command, CommandContext* context) {
   AddOption(command, "--from", &from_,
             "Start a new run from the weights of a checkpoint, a run (its selected checkpoint or, "
             "while unfinished, its latest) or a weights file, with a fresh optimiser; train.steps, "
-            "data, schedule and dropout may differ, "
-            "the model may not",
+            "data, schedule and dropout may differ, the model may not",
             {.value = kRunValue});
   AddOption(command, "--init-from", &init_from_,
             "Start a new run from the encoder of a checkpoint, a run or a weights file, under a "

@@ -44,8 +44,7 @@ absl::Status CheckHasLabels(const std::string& run, const RunFolder& folder) {
   return absl::FailedPreconditionError(absl::StrCat(
       run, ": is pretraining, ", RunStateName(folder.state), " at step ", folder.step(),
       folder.failure.empty() ? "" : absl::StrCat(" (", folder.failure, ")"),
-      ": what is looked at is training with labels, which has not begun; `lra watch` shows its "
-      "curve"));
+      ": what is looked at is training with labels; `lra watch` shows its curve"));
 }
 
 }  // namespace

@@ -146,7 +146,7 @@ absl::Status ChangeLength(at::Device device, const OpenRequest& request,
                        SplitView::Create(opened->data, request.split, trained.config().view()));
   LRA_RETURN_IF_ERROR(CheckIsSameModel(*opened->model, **model, as_trained, opened->split));
   opened->model = *std::move(model);
-  opened->trained_max_length_tokens = trained.config().view().max_length_tokens();
+  opened->trained_max_length_tokens = as_trained.spec().max_length_tokens();
   return absl::OkStatus();
 }
 

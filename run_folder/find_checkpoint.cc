@@ -30,20 +30,21 @@ std::string WhatIsNoRun(const RunRecord& record) {
 }
 
 // Why a folder of pretraining is not what labels began from.
-std::string WhyUnfit(const std::string& path, const CheckpointState& state) {
+std::string WhyUnfit(const std::string& checkpoint, const CheckpointState& state) {
   if (state.step() < PretrainSteps(state.config())) return "is pretraining that is unfinished";
-  const std::string run = std::filesystem::absolute(path).lexically_normal().parent_path();
+  const std::string run =
+      std::filesystem::path(RunOf(std::filesystem::absolute(checkpoint))).parent_path();
   return LatestCheckpoint(run).ok() ? "" : "is pretraining from which no labels were learned yet";
 }
 
 }  // namespace
 
 std::string DescribeUnselected(const std::string& path, const std::string& checkpoint) {
-  if (IsWeightsFile(path) || !FileExists(JoinPath(path, "checkpoint"))) return "";
+  if (IsWeightsFile(path) || !FileExists(JoinPath(path, kCheckpointFolder))) return "";
   const absl::StatusOr<CheckpointState> state = LoadCheckpointState(checkpoint);
   if (!state.ok()) return "";
   const bool is_stage = state->config().has_pretrain() && state->pretrain().steps() == 0;
-  std::string why = is_stage ? WhyUnfit(path, *state) : "is unfinished";
+  std::string why = is_stage ? WhyUnfit(checkpoint, *state) : "is unfinished";
   if (FileExists(JoinPath(path, kRecordFile))) {
     const absl::StatusOr<RunRecord> record = ReadRunRecord(path);
     why = record.ok() && record->has_failure() ? "diverged" : "";

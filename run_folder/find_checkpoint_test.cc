@@ -67,6 +67,7 @@ TEST_F(FindCheckpointTest, PretrainingThatLabelsDidNotBeginFromIsNamed) {
   state.set_step(4);
   Save("run/pretrain", state);
   EXPECT_THAT(Described(stage), HasSubstr("from which no labels were learned yet"));
+  EXPECT_THAT(Described(stage + "/"), HasSubstr("from which no labels were learned yet"));
   Save("run", StateOfStep(1));
   EXPECT_EQ(Described(stage), "");
 }

@@ -184,6 +184,15 @@ absl::Status CheckGroup(const SuiteGroup& group) {
   return CheckSearch(group);
 }
 
+// Each run's seed is one of a list.
+absl::Status CheckNoSeedIsSet(const ResolvedConfig& resolved) {
+  const auto origin = resolved.provenance.find("seed");
+  if (origin == resolved.provenance.end() || origin->second != "--set") return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("seed=", resolved.config.seed(),
+                   " changes nothing: --seeds, or `seeds` of a suite, names the seeds"));
+}
+
 // The runs of one task and attention. Two combinations of levels with the same configuration would
 // be one run, and what they compare would be missing.
 absl::Status AddCombinations(const SuiteGroup& group, const ExperimentChoice& choice,
@@ -196,6 +205,7 @@ absl::Status AddCombinations(const SuiteGroup& group, const ExperimentChoice& ch
                             combination.sets.end());
     LRA_ASSIGN_OR_RETURN(const ResolvedConfig resolved, ResolveExperiment(cell.choice));
     cell.config = resolved.config;
+    LRA_RETURN_IF_ERROR(CheckNoSeedIsSet(resolved));
     for (const uint32_t seed : seeds) {
       cell.seed = seed;
       cell.config.set_seed(seed);

@@ -70,6 +70,13 @@ TEST(ExpandSuite, NamesARunOnceHoweverOftenGroupsNameIt) {
   EXPECT_THAT(*ExpandSuite(suite), SizeIs(24));
 }
 
+TEST(ExpandSuite, SeedsAreNamedByTheListAlone) {
+  SuiteFile suite = Grid();
+  suite.mutable_group(0)->add_set("seed=5");
+  EXPECT_THAT(std::string(ExpandSuite(suite).status().message()),
+              HasSubstr("seed=5 changes nothing: --seeds, or `seeds` of a suite, names the seeds"));
+}
+
 // Eight digits that agree by chance cannot be waited for, so a cell is given another's name.
 TEST(EachRunOnce, UnlikeConfigurationsOfOneNameAreRefused) {
   std::vector<SuiteCell> cells = *ExpandSuite(Grid());

@@ -2,6 +2,7 @@
 
 #include <google/protobuf/util/json_util.h>
 
+#include <algorithm>
 #include <deque>
 #include <iostream>
 #include <mutex>
@@ -31,7 +32,9 @@ std::string EstimatePath(const std::string& out, const std::string& cell) {
 absl::StatusOr<RunEstimate> ReadJsonEstimate(const std::string& path) {
   LRA_ASSIGN_OR_RETURN(const std::string json, ReadFile(path));
   RunEstimate estimate;
-  const auto parsed = google::protobuf::util::JsonStringToMessage(json, &estimate);
+  google::protobuf::util::JsonParseOptions options;
+  options.ignore_unknown_fields = true;  // what `lra train` says of all its seeds
+  const auto parsed = google::protobuf::util::JsonStringToMessage(json, &estimate, options);
   if (!parsed.ok() || estimate.wall_seconds() <= 0)
     return absl::InternalError(absl::StrCat(path, " holds no estimate"));
   return estimate;
@@ -75,7 +78,9 @@ class Measuring {
   void SayThatItBegins() const {
     if (options_.is_quiet) return;
     std::cerr << "measuring some steps of " << queue_.size()
-              << (queue_.size() == 1 ? " cell, " : " cells, ") << options_.workers
+              << (queue_.size() == 1 ? " cell, " : " cells, ")
+              << std::min(static_cast<int64_t>(queue_.size()),
+                          static_cast<int64_t>(options_.workers))
               << " at once; where they are of full size, that takes minutes\n";
   }
 
@@ -118,7 +123,9 @@ class Measuring {
     const std::string words = LastLine(ReadFile(log).value_or(""));
     std::lock_guard<std::mutex> lock(mutex_);
     if (end.signal != 0 || end.exit_code != 0 || !estimate.ok()) {
-      measured_.failures[name] = words.empty() ? absl::StrCat("signal ", end.signal) : words;
+      measured_.failures[name] = !words.empty()    ? words
+                                 : end.signal != 0 ? absl::StrCat("signal ", end.signal)
+                                                   : std::string(estimate.status().message());
       return absl::OkStatus();
     }
     SuiteEstimate& kept = measured_.estimates[name];

@@ -208,7 +208,8 @@ TEST_F(PlanTest, EachCellIsMeasuredOnceAndKept) {
   SuiteRunOptions options;
   options.program =
       Program(folder_, absl::StrCat("echo x >> ", folder_.path(), "/count\n",
-                                    R"(echo '{"wall_seconds": 30, "diskBytes": "5"}')"));
+                                    R"(echo '{"wall_seconds": 30, "diskBytes": "5", "runs": 1, )"
+                                    R"("wall_seconds_one_after_the_other": 30}')"));
   options.out = folder_.path() + "/out";
   options.workers = 2;
   options.is_quiet = true;

@@ -147,8 +147,8 @@ std::string WithoutDigits(const std::string& name) {
 
 bool IsRunOf(const std::string& directory, const SuiteCell& cell) {
   const absl::StatusOr<RunFolder> folder = ReadActivePart(directory);
-  return folder.ok() && !folder->record.config().task().empty() &&
-         folder->record.config().seed() == cell.seed &&
+  return folder.ok() && !folder->record.has_later_look() &&
+         !folder->record.config().task().empty() && folder->record.config().seed() == cell.seed &&
          CellFingerprint(folder->record.config()) == CellFingerprint(cell.config);
 }
 

@@ -230,7 +230,7 @@ TEST_F(InitialEncoderTest, AnAttentionsOwnIsTakenWithTheSameAttentionAlone) {
 
 TEST_F(InitialEncoderTest, LongerSequencesAreWarnedOf) {
   const std::string checkpoint = Trained("short", "linear", {"view.max_length_tokens=40"});
-  const TrainRequest request = From(checkpoint, "long", "linear", {"view.max_length_tokens=60"});
+  TrainRequest request = From(checkpoint, "long", "linear", {"view.max_length_tokens=60"});
   ASSERT_TRUE(request.runtime.quiet()) << "which leaves out no warning";
   testing::internal::CaptureStderr();
   const auto run = OpenRun(request);
@@ -240,6 +240,14 @@ TEST_F(InitialEncoderTest, LongerSequencesAreWarnedOf) {
   EXPECT_THAT((*run)->state.warning(),
               Contains(HasSubstr("view.max_length_tokens is 60, and the encoder that training "
                                  "starts from has seen at most 40 tokens")));
+  // The other seeds of a list keep it, too, and are silent.
+  request = From(checkpoint, "other-seed", "linear", {"view.max_length_tokens=60"});
+  request.leaves_out_warnings = true;
+  testing::internal::CaptureStderr();
+  const auto silent = OpenRun(request);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  ASSERT_TRUE(silent.ok()) << silent.status();
+  EXPECT_THAT((*silent)->state.warning(), Contains(HasSubstr("has seen at most 40 tokens")));
   const auto equal = OpenRun(From(checkpoint, "as-long", "linear", {"view.max_length_tokens=40"}));
   ASSERT_TRUE(equal.ok()) << equal.status();
   EXPECT_THAT((*equal)->state.warning(), Not(Contains(HasSubstr("has seen at most"))));

@@ -22,6 +22,7 @@
 #include "run_folder/run_folder.h"
 #include "tasks/task_facts.h"
 #include "tests/training_fixture.h"
+#include "train/interruption.h"
 #include "train/run.h"
 #include "train/trainable.h"
 #include "train/trainer.h"
@@ -73,8 +74,9 @@ TEST_F(RunPartsTest, AFinishedSearchIsLeftAloneWithoutItsTrials) {
 
 TEST_F(RunPartsTest, OtherSumsOfGradientsThanBeforeAreNoted) {
   TrainRequest request = Request("sums", "linear", {"train.steps=4"});
-  ASSERT_TRUE(TrainRun(request).ok());
-  std::filesystem::remove(request.runtime.out_dir() + "/record.textproto");
+  RequestStop();  // which the first step notices
+  EXPECT_TRUE(absl::IsCancelled(TrainRun(request).status()));
+  ForgetStopRequest();
   request.resume = request.exact_reduction = true;
   testing::internal::CaptureStderr();
   const auto record = TrainRun(request);

@@ -129,6 +129,15 @@ absl::StatusOr<SplitResult> Store(const Scored& scored, const SplitView& split,
                                                .half_logits = request.half_logits});
 }
 
+// Whether the folder of data still holds what the run was trained on: it may have been made anew
+// while the run was under way, and its record would speak of the old examples.
+absl::Status CheckDataStayed(const Run& run, const Manifest& manifest) {
+  RunRecord started;
+  *started.mutable_data() = run.state.data();
+  return Annotate(CheckDataOfRun(started, manifest, run.config().view()),
+                  absl::StrCat(run.request.runtime.data_dir(), ", at the end of training"));
+}
+
 }  // namespace
 
 bool IsTrained(const CheckpointState& state) {
@@ -206,15 +215,6 @@ absl::StatusOr<SplitResult> ScoreAndStore(const Classifier& model, const SplitVi
   const bool is_part = request.limit_examples > 0 && request.limit_examples < split.size();
   if (is_part) result.set_split_examples(split.size());
   return result;
-}
-
-// Whether the folder of data still holds what the run was trained on: it may have been made anew
-// while the run was under way, and its record would speak of the old examples.
-absl::Status CheckDataStayed(const Run& run, const Manifest& manifest) {
-  RunRecord started;
-  *started.mutable_data() = run.state.data();
-  return Annotate(CheckDataOfRun(started, manifest, run.config().view()),
-                  absl::StrCat(run.request.runtime.data_dir(), ", at the end of training"));
 }
 
 absl::StatusOr<RunRecord> FinishRun(Run* run) {

@@ -363,8 +363,9 @@ absl::Status Loop::Train() {
     LRA_RETURN_IF_ERROR(RemoveAll(JoinPath(stage_.directory, kOldFailureFile)));
   }
   state_.clear_failure();  // of the process before
-  NoteProcesses(run_.ranks->size(), run_.request.runs_at_once, run_.request.exact_reduction,
-                &state_);
+  if (!IsOver())           // those of the steps that follow
+    NoteProcesses(run_.ranks->size(), run_.request.runs_at_once, run_.request.exact_reduction,
+                  &state_);
   const bool quiet = run_.request.runtime.quiet();
   Progress progress({.label = absl::StrCat(objective_.name(), " ", MethodOf(run_.config())),
                      .unit = "steps",

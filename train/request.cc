@@ -12,6 +12,7 @@
 #include "datasets/split_rule.h"
 #include "eval/data_identity.h"
 #include "eval/run_folders.h"
+#include "eval/run_record.h"
 #include "lra/files.h"
 #include "lra/fingerprint.h"
 #include "lra/sha256.h"
@@ -19,6 +20,7 @@
 #include "run_folder/checkpoint.h"
 #include "run_folder/find_checkpoint.h"
 #include "run_folder/run_claim.h"
+#include "train/run.h"
 #include "train/seeds.h"
 
 namespace lra {
@@ -190,6 +192,8 @@ std::string DataDigest(const std::string& data_dir) {
 absl::Status CheckRunDirectory(const TrainRequest& request) {
   const std::string& out = request.runtime.out_dir();
   if (!HoldsRun(out)) return CheckIsNoFolderOfRuns(out);
+  if (const auto record = ReadRunRecord(out); record.ok())
+    LRA_RETURN_IF_ERROR(CheckIsNoEvaluation(*record, out));
   if (request.resume) return absl::OkStatus();
   return absl::AlreadyExistsError(absl::StrCat(
       out, " holds a run already; add --resume to go on with it, or choose another --out"));

@@ -23,6 +23,7 @@
 #include "models/base/torch_status.h"
 #include "run_folder/checkpoint.h"
 #include "run_folder/tensorboard.h"
+#include "train/finish.h"
 #include "train/shared_run.h"
 #include "train/size_check.h"
 #include "train/start_weights.h"
@@ -238,7 +239,9 @@ absl::Status RestoreLatest(const std::string& directory, const TrainRequest& req
   }));
   NoteThreads(directory, restored.efficiency().threads(),
               ResolveThreads(request.runtime.threads()));
-  NoteReduction(directory, restored, request.exact_reduction);
+  const bool has_ended =
+      is_pretraining ? restored.step() >= PretrainSteps(config) : IsTrained(restored);
+  if (!has_ended) NoteReduction(directory, restored, request.exact_reduction);
   *state = std::move(restored);
   if (is_pretraining) *state->mutable_config() = config;
   if (!request.is_same_process)
@@ -246,13 +249,16 @@ absl::Status RestoreLatest(const std::string& directory, const TrainRequest& req
   return absl::OkStatus();
 }
 
+absl::Status CheckIsNoEvaluation(const RunRecord& record, absl::string_view directory) {
+  if (!record.has_later_look()) return absl::OkStatus();
+  return absl::AlreadyExistsError(absl::StrCat(
+      directory, " holds an evaluation (`lra eval`), not a run; choose another --out"));
+}
+
 absl::Status CheckSameRecord(const ExperimentConfig& config, const DataIdentity& data,
                              const RunRecord& record, absl::string_view directory) {
   constexpr absl::string_view kWhere = "its record";
-  if (record.has_later_look()) {
-    return absl::AlreadyExistsError(absl::StrCat(
-        directory, " holds an evaluation (`lra eval`), not a run; choose another --out"));
-  }
+  LRA_RETURN_IF_ERROR(CheckIsNoEvaluation(record, directory));
   LRA_RETURN_IF_ERROR(CheckSame(config, record.config(), "configuration", directory, kWhere));
   return CheckSame(data, record.data(), "data", directory, kWhere);
 }

@@ -65,6 +65,9 @@ absl::Status RestoreLatest(const std::string& directory, const TrainRequest& req
                            const ParameterStore& parameters, Optimizer* optimizer,
                            CheckpointState* state, bool is_pretraining = false);
 
+// AlreadyExists if the record in `directory` is of an evaluation and not of a run.
+absl::Status CheckIsNoEvaluation(const RunRecord& record, absl::string_view directory);
+
 // Whether the record in the run's folder is of a run with this configuration, its seed included,
 // and this data, also where its checkpoints are gone. InvalidArgument as of RestoreLatest;
 // AlreadyExists for the record of an evaluation.

@@ -70,7 +70,8 @@ absl::Status LoadEncoder(const Wanted& wanted, Run* run) {
   if (!warning.empty()) run->state.add_warning(warning);
   if (!run->request.runtime.quiet())
     std::cerr << "encoder of " << DescribeInitialEncoder(*taken) << "\n";
-  if (!warning.empty()) std::cerr << "warning: " << warning << "\n";
+  if (!warning.empty() && !run->request.leaves_out_warnings)
+    std::cerr << "warning: " << warning << "\n";
   *run->state.mutable_initial_encoder() = *std::move(taken);
   return absl::OkStatus();
 }
