@@ -17,10 +17,10 @@ using ::testing::HasSubstr;
 TEST(ClaimSuiteFolder, RefusesAnotherSuite) {
   const TestFolder folder;
   SuiteFile suite;
-  suite.set_description("one");
+  suite.add_group()->add_task("listops");
   ASSERT_EQ(ClaimSuiteFolder(folder.path(), suite), absl::OkStatus());
   ASSERT_EQ(ClaimSuiteFolder(folder.path(), suite), absl::OkStatus());
-  suite.set_description("two");
+  suite.mutable_group(0)->add_task("text");
   EXPECT_THAT(std::string(ClaimSuiteFolder(folder.path(), suite).message()),
               HasSubstr("another suite"));
 }

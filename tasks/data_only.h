@@ -23,8 +23,8 @@ namespace lra {
 // pictures have the baselines of any such data.
 std::unique_ptr<Task> MakeDataOnlyTask(const Manifest& manifest);
 
-// An example in readable form, by its specification alone: token names, ids, or a text
-// whose bytes outside of ASCII are escaped.
+// An example in readable form, by its specification alone: token names, ids, or a text as
+// BytesText (tasks/raw_files.h) shows it.
 std::string TextBySpec(const TaskSpec& spec, const StoredExample& example);
 
 // InvalidArgument if the task's file says another version of the task than the data.

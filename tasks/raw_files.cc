@@ -6,6 +6,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "datasets/code_points.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
 
@@ -70,7 +71,8 @@ RawExample BytesOfExample(const EncodedExample& example) {
 }
 
 std::string BytesText(absl::Span<const uint16_t> tokens) {
-  return absl::Utf8SafeCHexEscape(std::string(tokens.begin(), tokens.end()));
+  const std::string bytes(tokens.begin(), tokens.end());
+  return HasReplacement(bytes) ? absl::CHexEscape(bytes) : absl::Utf8SafeCHexEscape(bytes);
 }
 
 absl::Status WriteSampleFile(absl::string_view folder, absl::string_view name,

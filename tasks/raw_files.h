@@ -46,7 +46,8 @@ ManifestSource SourceOfFile(absl::string_view path, absl::string_view bytes);
 // An example whose tokens are the bytes of `raw`, with its label, and the way back.
 EncodedExample ExampleOfBytes(const RawExample& raw);
 RawExample BytesOfExample(const EncodedExample& example);
-// Tokens that are bytes, as readable text: what is not printed is escaped, as in "\x01" and "\n".
+// Tokens that are bytes, as readable text: what is not printed is escaped, as in "\x01" and "\n",
+// and of what is no UTF-8 all that is no ASCII.
 std::string BytesText(absl::Span<const uint16_t> tokens);
 
 // Writes a file of a sample, and the folders it lies in.

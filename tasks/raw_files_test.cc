@@ -91,6 +91,8 @@ TEST(FileSetTest, NamesFilesInTheOrderOfTheirKeys) {
 TEST(BytesTextTest, EscapesWhatIsNotPrinted) {
   const std::vector<uint16_t> tokens = {'c', 'a', 'f', 0xc3, 0xa9, 0x01, '\n'};
   EXPECT_EQ(BytesText(tokens), "caf\xc3\xa9\\x01\\n");
+  const std::vector<uint16_t> latin = {'c', 0xe9};
+  EXPECT_EQ(BytesText(latin), "c\\xe9");
 }
 
 TEST(WriteSampleFileTest, MakesFoldersOnTheWay) {
