@@ -221,12 +221,13 @@ TEST_F(ReportTest, MapsOfAllLayersComeFirstAndWhatIsLeftOutIsNamed) {
   ASSERT_TRUE(WriteFileAtomically(maps + "/maps.json", named.dump()).ok());
   const std::string page = Page();
   std::vector<std::string> names;
-  for (const nlohmann::json& map : DataOf(page)["runs"][0]["maps"]) names.push_back(map["name"]);
+  const nlohmann::json data = DataOf(page);
+  for (const nlohmann::json& map : data["runs"][0]["maps"]) names.push_back(map["name"]);
   EXPECT_THAT(names, ElementsAre("all-mean.png", "all-coverage.png", "layer0-coverage.png",
                                  "layer1-mean.png", "layer1-coverage.png", "layer2-mean.png",
                                  "layer2-coverage.png", "layer3-mean.png"));
-  EXPECT_THAT(page, HasSubstr("listops-linear-s0/maps/layer0-mean.png: it has 3145732 bytes, at "
-                              "most 2097152 are read"));
+  EXPECT_THAT(page, HasSubstr("listops-linear-s0/maps/layer0-mean.png&quot;: it has 3145732 bytes, "
+                              "at most 2097152 are read"));
   EXPECT_THAT(page, HasSubstr("<li>listops-linear-s0/maps: 8 pictures of a run are shown, "
                               "layer3-coverage.png is not</li>"));
 }
