@@ -163,7 +163,7 @@ void AddDataImport(CLI::App* data, CommandContext* context) {
   AddOption(command, "--out", &options.out,
             "Folder of the data set (default: $LRA_DATA/NAME or, without LRA_DATA, ./data/NAME)",
             {.value = kFolderValue});
-  AddThreads(command, &options.threads, "of texts");
+  AddThreads(command, &options.threads, "; of texts alone");
   SetBody(
       command, context,
       "  lra data import reviews --train train.csv --test test.csv --label stars --text review\n"
