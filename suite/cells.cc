@@ -184,15 +184,6 @@ absl::Status CheckGroup(const SuiteGroup& group) {
   return CheckSearch(group);
 }
 
-// Each run's seed is one of a list.
-absl::Status CheckNoSeedIsSet(const ResolvedConfig& resolved) {
-  const auto origin = resolved.provenance.find("seed");
-  if (origin == resolved.provenance.end() || origin->second != "--set") return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("seed=", resolved.config.seed(),
-                   " changes nothing: --seeds, or `seeds` of a suite, names the seeds"));
-}
-
 // The runs of one task and attention. Two combinations of levels with the same configuration would
 // be one run, and what they compare would be missing.
 absl::Status AddCombinations(const SuiteGroup& group, const ExperimentChoice& choice,

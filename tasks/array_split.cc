@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <limits>
+#include <type_traits>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "datasets/manifest.h"
 #include "datasets/mapped_file.h"
+#include "datasets/npy_values.h"
 #include "datasets/npz.h"
-#include "lra/check.h"
 #include "lra/status_macros.h"
 #include "tasks/raw_files.h"
 
@@ -23,34 +24,14 @@ std::string ShapeText(const NpyHeader& header) {
   return absl::StrCat("[", absl::StrJoin(header.shape, ", "), "]");
 }
 
-bool IsInteger(NpyType type) {
-  return type != NpyType::kFloat16 && type != NpyType::kFloat32 && type != NpyType::kFloat64;
-}
-
 // Value i of an array of integers; what is above int64 is its largest.
 int64_t IntegerAt(const MappedNpy& array, int64_t i) {
-  switch (array.header().type) {
-    case NpyType::kUint8:
-      return array.values<uint8_t>()[i];
-    case NpyType::kUint16:
-      return array.values<uint16_t>()[i];
-    case NpyType::kUint32:
-      return array.values<uint32_t>()[i];
-    case NpyType::kUint64:
-      return static_cast<int64_t>(
-          std::min<uint64_t>(array.values<uint64_t>()[i], std::numeric_limits<int64_t>::max()));
-    case NpyType::kInt8:
-      return array.values<int8_t>()[i];
-    case NpyType::kInt16:
-      return array.values<int16_t>()[i];
-    case NpyType::kInt32:
-      return array.values<int32_t>()[i];
-    case NpyType::kInt64:
-      return array.values<int64_t>()[i];
-    default:
-      LRA_CHECK(false) << "no integer";
-      return 0;
-  }
+  return VisitValues(array, [i]<class T>(absl::Span<const T> values) -> int64_t {
+    if constexpr (std::is_integral_v<T>) {
+      if (std::in_range<int64_t>(values[i])) return static_cast<int64_t>(values[i]);
+    }
+    return std::numeric_limits<int64_t>::max();
+  });
 }
 
 }  // namespace
@@ -63,7 +44,7 @@ absl::StatusOr<MappedNpy> ArraySplit::Take(Arrays* arrays, const std::string& na
                      "\"; labels and either tokens (with offsets where they are in one row) or "
                      "images are read: numpy.savez(\"train.npz\", tokens=..., labels=...)"));
   }
-  if (!IsInteger(found->second.header().type)) {
+  if (IsFloat(found->second.header().type)) {
     return Wrong(name, absl::StrCat("its type is ", NpyDescr(found->second.header().type),
                                     "; integers are read (.astype(\"int64\"), of pictures 0 to "
                                     "255 as uint8)"));

@@ -101,11 +101,11 @@ expect 2 'max-tokens: is 5, but the shortest example' "$lra" attend $run --max-t
 expect 2 'threshold: is 1, must be 0 to 0.999' "$lra" attend $run --threshold 1 --out x
 expect 2 'example names one and --examples counts several' "$lra" attend $run --example 3 --examples 5 --out x
 # What is refused is no look at the test split.
-looks=$(grep -c test_looks "$run/record.textproto" || true)
+looks=$(grep -c test_looks "$run/record.textproto")
 expect 2 'head: is 9, must be 0 to' "$lra" attend $run --split test --head 9 --out x --quiet
 expect 2 'cannot make folder "/dev/null/x"' "$lra" attend $run --split test --out /dev/null/x --quiet
 expect 2 'cannot write "/dev/null/x.csv"' "$lra" locality $run --split test --out /dev/null/x.csv --quiet
-[ "$(grep -c test_looks "$run/record.textproto" || true)" = "$looks" ] || { echo "FAILED: a refused look at test was logged"; failures=$((failures + 1)); }
+[ "$(grep -c test_looks "$run/record.textproto")" = "$looks" ] || { echo "FAILED: a refused look at test was logged"; failures=$((failures + 1)); }
 expect 2 'out is required' "$lra" attend $run
 expect 2 'no such' "$lra" attend runs/nothing --out x
 # How local they are.

@@ -247,7 +247,7 @@ expect 2 'threads: is empty' "$lra" data verify data/listops --threads ''
 expect 2 'memory-budget: is empty' "$lra" train "${smoke[@]}" --attention linear --out x --memory-budget ''
 expect 2 'KIND: is empty' "$lra" list ''
 # What would change nothing.
-expect 2 'set seed=5 changes nothing beside --seeds 0' "$lra" train "${smoke[@]}" --attention linear --out x --set seed=5 --seeds 0
+expect 2 'set seed=5 changes nothing: --seeds' "$lra" train "${smoke[@]}" --attention linear --out x --set seed=5 --seeds 0
 expect 2 'at-once 3 changes nothing: there is one seed' "$lra" train "${smoke[@]}" --attention linear --out x --at-once 3
 expect 0 '"runs": 3' "$lra" train "${smoke[@]}" --attention linear --out x --seeds 0-2 --dry-run --json
 expect 0 '3 runs one after the other: .*side by side .--at-once. was not measured' "$lra" train "${smoke[@]}" --attention linear --out x \

@@ -94,15 +94,6 @@ absl::Status StartFrom(const Start& start, const std::string& checkpoint,
   return absl::OkStatus();
 }
 
-absl::Status CheckSeeds(const TrainChoice& choice, const ResolvedConfig& resolved) {
-  const auto origin = resolved.provenance.find("seed");
-  if (choice.seeds.empty() || origin == resolved.provenance.end() || origin->second != "--set")
-    return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("--set seed=", resolved.config.seed(),
-                                                 " changes nothing beside --seeds ", choice.seeds,
-                                                 ", which names all seeds: leave one of them out"));
-}
-
 // Listings take a folder that is a run as that run alone: those below it would be lost to them.
 absl::Status CheckIsNoFolderOfRuns(const std::string& out) {
   if (const std::string around = RunAround(out); !around.empty()) {
@@ -138,7 +129,7 @@ absl::StatusOr<std::vector<TrainRequest>> MakeTrainRequests(const TrainChoice& c
                                                             ResolvedConfig resolved) {
   std::string start_checkpoint;
   LRA_RETURN_IF_ERROR(CheckStart(choice));
-  LRA_RETURN_IF_ERROR(CheckSeeds(choice, resolved));
+  if (!choice.seeds.empty()) LRA_RETURN_IF_ERROR(CheckNoSeedIsSet(resolved));
   const Start start = StartOf(choice);
   if (!start.path.empty()) {
     LRA_ASSIGN_OR_RETURN(start_checkpoint, FindCheckpoint(start.path));

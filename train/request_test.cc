@@ -77,7 +77,7 @@ TEST(MakeTrainRequestsTest, ASeedThatOthersReplaceIsRefused) {
   EXPECT_EQ(Make(choice)[0].resolved.config.seed(), 5u);
   choice.seeds = "0";
   EXPECT_THAT(std::string(MakeTrainRequests(choice).status().message()),
-              HasSubstr("--set seed=5 changes nothing beside --seeds 0"));
+              HasSubstr("--set seed=5 changes nothing: --seeds"));
 }
 
 // The page's commands come one after the other, and each is resumed in its own folder.

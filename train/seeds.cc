@@ -33,4 +33,12 @@ absl::StatusOr<std::vector<uint32_t>> ParseSeeds(absl::string_view text) {
   return seeds;
 }
 
+absl::Status CheckNoSeedIsSet(const ResolvedConfig& resolved) {
+  const auto origin = resolved.provenance.find("seed");
+  if (origin == resolved.provenance.end() || origin->second != "--set") return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--set seed=", resolved.config.seed(),
+                   " changes nothing: --seeds, or `seeds` of a suite, names the seeds"));
+}
+
 }  // namespace lra

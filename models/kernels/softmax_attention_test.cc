@@ -146,7 +146,7 @@ bool AreEqual(const SoftmaxOutcome& a, const SoftmaxOutcome& b) {
 
 // The sizes lie around the tiles of 48 queries and 64 keys, and around chunks of up to 8 tiles of
 // queries.
-const std::vector<SoftmaxCase>& Cases() {
+const std::vector<SoftmaxCase>& PlainCases() {
   static const std::vector<SoftmaxCase> cases = {
       {"one token", 1, 1, 1, 1, 3, 5},
       {"tiny", 2, 2, 5, 5, 5, 3},
@@ -177,6 +177,12 @@ const std::vector<SoftmaxCase>& Cases() {
       {"peaked, lengths", 3, 2, 100, 300, 8, 8, false, 0, SoftmaxCase::kLengths, false, 40, 7},
       {"peaked, causal", 2, 2, 130, 130, 8, 8, true, 0, SoftmaxCase::kScattered, false, 40, 7},
       {"peaked, dropout", 2, 2, 101, 133, 8, 8, false, 0.25, SoftmaxCase::kScattered, false, 40, 7},
+  };
+  return cases;
+}
+
+const std::vector<SoftmaxCase>& CasesOfDistances() {
+  static const std::vector<SoftmaxCase> cases = {
       {.name = "distances",
        .batch = 2,
        .heads = 3,
@@ -207,6 +213,15 @@ const std::vector<SoftmaxCase>& Cases() {
        .has_bias = true,
        .has_slopes = true},
   };
+  return cases;
+}
+
+const std::vector<SoftmaxCase>& Cases() {
+  static const std::vector<SoftmaxCase> cases = [] {
+    std::vector<SoftmaxCase> all = PlainCases();
+    all.insert(all.end(), CasesOfDistances().begin(), CasesOfDistances().end());
+    return all;
+  }();
   return cases;
 }
 
