@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Scripts with stand-ins for what they call: when scripts/setup fetches LibTorch, which libraries scripts/package finds, what
-# benchmarks/attention_pair.py finds fault with. And what holds for every script.
+# benchmarks/attention_pair.py finds fault with, what scripts/new writes. And what holds for every script.
 # usage: scripts_test.sh SOURCE_DIR
 set -euo pipefail
 unset CDPATH LRA_LIBTORCH PYTHONPATH
@@ -65,6 +65,35 @@ pair=("$work/bin/python3" "$source_dir/benchmarks/attention_pair.py" --methods l
 expect 0 '^\| linear \| 512 \| 2.0 \| 2.0 \| 1.000 \|$' "${pair[@]}" "$work/same"
 expect 1 '^\| linear \| 512 \| 2.0 \| 4.0 \| 2.000 \| slower$' "${pair[@]}" "$work/slow"
 expect 1 '^\| linear \| 512 \| 2.0 \| – \| – \| not measured$' "${pair[@]}" "$work/broken"
+
+# scripts/new in a tree of the examples alone: what it writes is the example under another name, and it overwrites nothing.
+mkdir "$work/plug-ins" && cp -r "$source_dir/examples" "$work/plug-ins" && mkdir "$work/plug-ins/scripts"
+cp "$source_dir/scripts/new" "$work/plug-ins/scripts"
+cd "$work/plug-ins"
+new=scripts/new
+expect 0 'train --task my_parity --attention linear' "$new" task my_parity
+expect 0 'train --task my_mirror --attention linear' "$new" token_task my_mirror
+expect 0 'train --task listops --attention soft_2' "$new" attention soft_2
+expect 0 'train --task listops --attention none --set block.name=mean' "$new" block mean
+expect 0 '^traits.label = "Soft2";$' sed -n 's/^ *\(traits.label.*\)/\1/p' models/attention/soft_2.cc
+expect 0 'LRA_REGISTER_ATTENTION."soft_2", Soft2Options, MakeSoft2' cat models/attention/soft_2.cc
+expect 0 '#include "tasks/my_parity/my_parity.pb.h"' cat tasks/my_parity/my_parity.cc
+old_names() { grep -rnwE 'Parity|parity|Reverse|reverse|taylor|(Taylor|Average)Options' configs --include='*.textproto' || echo none; }
+expect 0 '^none$' old_names
+# Sentences of the example keep their words.
+expect 0 "the exponential's Taylor polynomial" cat models/attention/soft_2.cc
+expect 0 'gets the average of the tokens' cat models/block/mean.cc
+files() { find . -type f -exec md5sum {} + | sort; }
+before=$(files)
+expect 2 'tasks/my_parity/my_parity.proto is there already; take another name' "$new" task my_parity
+expect 2 'ParityOptions is a message of examples/parity/parity.proto already' "$new" attention parity
+expect 2 'the name is "My-Task", and would be of small letters' "$new" task My-Task
+expect 2 '--attention none is no attention' "$new" attention none
+expect 2 'the kind is "layer", and would be task, token_task, attention or block' "$new" layer mine
+expect 2 'a kind and one name are needed' "$new" task
+expect 2 '^usage: scripts/new KIND NAME' "$new"
+expect 0 '^usage: scripts/new KIND NAME' "$new" --help
+[ "$before" = "$(files)" ] || { echo "FAILED: a refused scripts/new wrote something"; failures=$((failures + 1)); }
 
 # Every script that changes to a folder by a name that may be relative.
 cd "$source_dir"

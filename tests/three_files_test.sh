@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Holds the tutorials to their word: a task, an attention or a block is three new files and no edit. In a copy of the tree each
-# tutorial's plug-in is added under another name (the copy's examples keep theirs), compiled and linked by the copy's own
-# build rules, used, and then every test that looks at configurations, protocols, registries and pages is run.
+# tutorial's plug-in is added under another name by scripts/new (the copy's examples keep theirs), compiled and linked by the
+# copy's own build rules, used, and then every test that looks at configurations, protocols, registries and pages is run.
 #
 # What the copy shares with the tree is not compiled again: the build folder's objects stand in for it, and the copy's
 # files are compared with the tree's at the end. So this shows that the build finds the new files, that nothing else
@@ -42,19 +42,6 @@ copy_tree() {
   mkdir "$build/CMakeFiles"
   cp -r "$build_dir"/CMakeFiles/[0-9]* "$build/CMakeFiles/"
   cp -r "$build_dir/proto" "$build/proto"
-}
-
-# What a plug-in is: its example's folder and name, and the folders where its source and its configuration go.
-# add_plugin EXAMPLE NAME SOURCES CONFIGS: the example's NAME.* become my_NAME.* there.
-add_plugin() {
-  local example=examples/$1 name=$2 sources=$3 configs=$4 extension folder
-  for extension in proto textproto cc; do
-    [ "$extension" = textproto ] && folder=$configs || folder=$sources
-    mkdir -p "$tree/$folder"
-    # The include, then the name in its two spellings.
-    sed -E "s|$example/$name\.pb|$sources/my_$name.pb|; s/\b$name\b/my_$name/g; s/${name^}/My${name^}/g" \
-      "$tree/$example/$name.$extension" >"$tree/$folder/my_$name.$extension"
-  done
 }
 
 # Lets the build folder's file stand in for what the copy has not made.
@@ -158,20 +145,21 @@ find_tests() {
   configure
 }
 
+# plugin KIND EXAMPLE: KIND's example as my_EXAMPLE.
 plugin() {
-  local kind=$1 begin=$SECONDS
-  add_plugin "${@:2}"
-  make_plugin "$3"
-  "use_$kind"
-  report "$kind" "$3" $((SECONDS - begin))
+  local begin=$SECONDS
+  expect 0 "build/release/lra check my_$2" "$tree/scripts/new" "$1" "my_$2"
+  make_plugin "$2"
+  "use_$1"
+  report "$1" "$2" $((SECONDS - begin))
 }
 
 copy_tree
 mkdir "$work/scratch" && cd "$work/scratch"
-plugin task parity parity tasks/my_parity configs/tasks
-plugin token_task reverse reverse tasks/my_reverse configs/tasks
-plugin attention taylor_attention taylor models/attention configs/attentions
-plugin block average_block average models/block configs/blocks
+plugin task parity
+plugin token_task reverse
+plugin attention taylor
+plugin block average
 find_tests
 # The step that docs/adding_a_task.md asks for.
 "$lra" list protocols --markdown >"$tree/docs/protocols.md"
