@@ -187,12 +187,12 @@ AttentionCase In(at::ScalarType type, AttentionCase c) {
 }  // namespace
 
 // Values of the size that a network has, N over several tiles of the fast forms.
-void AttentionSuite::Float32(bool causal) {
+void AttentionSuite::Float32(bool causal, absl::string_view setting) {
   AttentionCase exact(1100, 2, 2, 523, 523, 16);
   exact.input.causal = causal;
   exact.MaskFromLengths({523, 301});
   const AttentionOutcome oracle = Oracle(exact), fast = Fast(In(at::kFloat, exact));
-  const char* what = causal ? ", N = 523, causal" : ", N = 523";
+  const std::string what = absl::StrCat(setting, ", N = 523", causal ? ", causal" : "");
   Add("F32", Relative(RealRows(fast.output, exact), RealRows(oracle.output, exact)), kFloat,
       absl::StrCat("output", what));
   Add("F32", GradientDifference(fast, oracle), kFloat, absl::StrCat("gradients", what));
@@ -272,6 +272,7 @@ std::vector<ConformanceResult> AttentionSuite::RunWithSlopes(const SuiteInstance
     });
     CompareWithOracle(c, detail);
     CompareFloat32(c, detail);
+    Try("F32", "distance slopes, N = 523", [&] { Float32(causal, ", distance slopes"); });
   });
   return std::move(results_);
 }

@@ -56,7 +56,7 @@ at::Tensor Divide(const FactorizedSpec& spec, const at::Tensor& sums, const at::
     default:
       safe = at::where(sum.abs() >= floor, sum, at::where(sum < 0, -floor, floor));
   }
-  return sums.narrow(-1, 0, width) / safe.masked_fill(safe == 0, 1);
+  return sums.narrow(-1, 0, width) / safe.masked_fill(safe.abs() < SmallestRowSum(safe), 1);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // definition: float64 on the CPU.
 #include <ATen/ops/arange.h>
 #include <ATen/ops/equal.h>
+#include <ATen/ops/exp.h>
 #include <ATen/ops/rand.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
@@ -87,6 +88,36 @@ TEST(CausalLinearAttentionTest, StrongDecaysStayFinite) {
   for (const auto part :
        {&Results::output, &Results::q, &Results::k, &Results::v, &Results::log_decay})
     EXPECT_TRUE((results.*part).isfinite().all().item<bool>());
+}
+
+Results BidirectionalTiled(const Inputs& in, const LinearAttentionSpec& spec) {
+  const ScopedKernelPath best(AvailableKernelPaths().back());
+  const LinearAttentionState state = internal::ForwardTiled(in.q, in.k, in.v, in.keep, spec);
+  const LinearAttentionGradients g =
+      internal::BackwardTiled(in.upstream, in.q, in.k, in.v, in.keep, spec, state);
+  return {state.output, g.q, g.k, g.v, {}};
+}
+
+// Row sums go from 1 through subnormal numbers, whose inverses are infinite, to 0, as those of
+// padded queries behind a decay do; only the first rows are read.
+TEST(CausalLinearAttentionTest, RowSumsThatUnderflowCountAsNone) {
+  constexpr int64_t kTokens = 300;
+  LinearAttentionSpec spec;
+  spec.causal = true;
+  spec.feature_map = FeatureMap::kRelu;
+  spec.epsilon = 0;
+  Inputs in(kTokens, kTokens, false);
+  in.q = in.q.abs() * at::exp(at::arange(kTokens, at::kDouble) * -0.5).view({1, 1, -1, 1});
+  in.k = in.k.abs();
+  in.upstream.slice(2, 90).zero_();
+  in = InFloat32(in);
+  for (const Results& results : {AtOnce(in, spec), ByChunk(in, spec), Tiled(in, spec),
+                                 Bidirectional(in, spec), BidirectionalTiled(in, spec)}) {
+    for (const auto part : {&Results::output, &Results::q, &Results::k, &Results::v})
+      EXPECT_TRUE((results.*part).isfinite().all().item<bool>());
+    EXPECT_EQ(results.output.slice(2, 280).abs().max().item<double>(), 0);
+    EXPECT_GT(results.output.slice(2, 0, 90).abs().amax({0, 1, 3}).min().item<double>(), 0);
+  }
 }
 
 TEST(CausalLinearAttentionTest, Float32StaysNearFloat64) {

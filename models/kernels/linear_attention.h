@@ -15,6 +15,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "models/base/product_type.h"
@@ -66,6 +67,15 @@ struct LinearAttentionSpec {
 };
 
 constexpr int64_t kCausalChunkTokens = 128;
+
+// Row sums nearer to 0 than this count as those of rows without keys: their terms underflow, and
+// their inverses overflow in the backward, where an upstream gradient of 0 would become NaN.
+template <class Float>
+inline constexpr Float kSmallestRowSum =
+    std::numeric_limits<Float>::min() / std::numeric_limits<Float>::epsilon();
+inline double SmallestRowSum(const at::Tensor& sums) {
+  return sums.scalar_type() == at::kDouble ? kSmallestRowSum<double> : kSmallestRowSum<float>;
+}
 
 // q [B, H, N, D], k [B, H, Nk, D], v [B, H, Nk, Dv], keep [B, Nk] bool or undefined -> [B, H, N,
 // Dv], laid out as [B, N, H, Dv]. Masked keys are left out after the feature map, so NaN in them

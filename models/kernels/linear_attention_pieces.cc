@@ -3,6 +3,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/hardshrink.h>
 #include <ATen/ops/leaky_relu.h>
 #include <ATen/ops/maximum.h>
 #include <ATen/ops/ones.h>
@@ -102,8 +103,11 @@ Normalizer Normalize(const at::Tensor& sum, const at::Tensor& floors,
     case Denominator::kNone:
       return result;
   }
-  // 0 where there is nothing to divide by (no keys and epsilon 0).
-  result.inverse = safe.reciprocal().masked_fill_(safe == 0, 0);
+  // 0 where there is nothing to divide by (no keys and epsilon 0): small sums become 0, and the
+  // inverses of 0, which are infinite, too. NaN stays.
+  result.inverse = at::hardshrink(safe, SmallestRowSum(safe))
+                       .reciprocal_()
+                       .nan_to_num_(std::numeric_limits<double>::quiet_NaN(), 0, 0);
   return result;
 }
 

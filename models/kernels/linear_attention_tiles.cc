@@ -197,7 +197,7 @@ inline LRA_ALWAYS_INLINE RowNormalizer NormalizeRow(const TileShape& shape, floa
     case Denominator::kNone:
       break;
   }
-  return {safe == 0 ? 0.0f : 1.0f / safe, flows};
+  return {std::abs(safe) < kSmallestRowSum<float> ? 0.0f : 1.0f / safe, flows};
 }
 
 inline LRA_ALWAYS_INLINE void OutputTileBody(const TileShape& shape, const float* products,
