@@ -931,7 +931,7 @@ class KernelAttention(Attention):
         if kind == "SUM_CLAMP":
             return total.clamp_min(self.epsilon)
         if kind == "COUNT_FLOOR":
-            return torch.maximum(total, counts * self.epsilon)
+            return torch.maximum(total, (ratios * seen).sum(-1, True) * self.epsilon)
         if kind == "KEY_COUNT":
             return counts
         if kind == "LENGTH_POWER":

@@ -94,6 +94,7 @@ CASES = {
     "cottention-value": ("cottention", option(causal_scaling="VALUE") + CAUSAL),
     "nystromformer": ("nystromformer", option(landmarks=24, convolution_tokens=5)),
     "rfa": ("rfa", option(features=16)),
+    "rfa-alibi": ("rfa", option(features=16) + model(positions="ALIBI")),
     "rfa-gate": ("rfa", option(features=16, is_gated="true")),
     "rfa-arc-cosine": ("rfa", option(features=16, kernel="ARC_COSINE")),
     "fnet": ("fnet", []),

@@ -6,8 +6,9 @@
 //   ARC_COSINE: phi(x) = M^-1/2 relu(W x^)
 //   gated: S_t = g_t S_{t-1} + (1 - g_t) phi(k_t) v_t^T, g_t = sigmoid(w_g . x_t + b_g)
 // Sines and cosines have both signs, so the row sum of GAUSSIAN may come near 0; it is kept above
-// 0.02 times the number of keys. The released code multiplies features by 0.1 and keeps the sum
-// above 1 instead, which shrinks the first rows.
+// 0.02 times what it would be if all phi(q_i) . phi(k_j) were 1: the number of keys, with a gate
+// 1 - prod_s g_s, with distance slopes s the sum of exp(-s |i - j|). The released code multiplies
+// features by 0.1 and keeps the sum above 1 instead, which shrinks the first rows.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 

@@ -110,6 +110,7 @@ absl::StatusOr<MadeAttention> CreateAttention(absl::string_view name,
   AttentionContext context = {sizes};
   context.parameters = made.store.get();
   context.scope = "attention.";
+  context.distance_slopes = sizes.distance_slopes;
   LRA_ASSIGN_OR_RETURN(context.options, options == nullptr ? LoadAttentionOptions(name)
                                                            : OptionsOver(name, *options));
   LRA_ASSIGN_OR_RETURN(made.attention, AttentionRegistry::Get().Create("attention", name, context));

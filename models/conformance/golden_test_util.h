@@ -8,6 +8,7 @@
 #include <array>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "models/conformance/comparison.h"
@@ -62,6 +63,7 @@ struct MadeSizes : AttentionSizes {
   MadeSizes() : MadeSizes({kGoldenHeads, kGoldenWidth, 8, kGoldenTokens}) {}
   explicit MadeSizes(const AttentionSizes& sizes) : AttentionSizes(sizes) {}
   uint32_t seed = 1;
+  std::vector<double> distance_slopes;
 };
 
 // The options of configs/attentions/<name>.textproto, with those set in `options` over them.

@@ -27,6 +27,9 @@ using factorized::Prepared;
 
 namespace {
 
+// Places in AttentionState::tensors.
+enum : size_t { kKeySums, kRunningMax, kKeysSeen, kReweightingSums, kStateTensors };
+
 at::Tensor WithOnes(const at::Tensor& v) {  // [.., Dv + 1]
   return at::cat({v, at::ones_like(v.narrow(-1, 0, 1))}, -1);
 }
@@ -59,6 +62,28 @@ at::Tensor Divide(const FactorizedSpec& spec, const at::Tensor& sums, const at::
   return sums.narrow(-1, 0, width) / safe.masked_fill(safe.abs() < SmallestRowSum(safe), 1);
 }
 
+// LinearAttention(), or its continuation where there is a state.
+at::Tensor Run(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+               const at::Tensor& keep, const LinearAttentionSpec& core, at::Tensor* state) {
+  if (state == nullptr) return LinearAttention(q, k, v, keep, core);
+  return ExtendLinearAttention(q, k, v, keep, core, state);
+}
+
+// sum_j r(i, j) of the causal form with a decay or gates, [B, H, N, 1]: its row sums if all
+// products of features were 1.
+at::Tensor ReweightingSums(const FactorizedSpec& spec, const at::Tensor& keep,
+                           const Prepared& prepared, at::Tensor* state) {
+  LinearAttentionSpec core;
+  core.feature_map = FeatureMap::kIdentity;
+  core.denominator = Denominator::kNone;
+  core.causal = true;
+  core.log_decay = prepared.core.log_decay;
+  const at::Tensor ones = at::ones_like(prepared.v.narrow(-1, 0, 1));
+  const bool is_gated = spec.reweighting == Reweighting::kGate;
+  return Run(ones, is_gated ? ones * factorized::GateShares(core.log_decay) : ones, ones, keep,
+             core, state);
+}
+
 }  // namespace
 
 FactorizedAttention::FactorizedAttention(FactorizedSpec spec, Traits traits)
@@ -87,14 +112,14 @@ at::Tensor FactorizedAttention::AttendAtOnce(const AttentionInput& input) const 
 }
 
 at::Tensor FactorizedAttention::Finish(const AttentionInput& input, const Offsets& offsets,
-                                       Prepared prepared, at::Tensor* state) const {
+                                       Prepared prepared, AttentionState* state) const {
   LinearAttentionSpec& core = prepared.core;
   core.denominator = factorized::RowOf(spec_.normalizer).core;
   core.epsilon = spec_.epsilon;
   core.floor_ratio = spec_.floor_ratio;
+  const auto part = [&](size_t i) { return state != nullptr ? &state->tensors[i] : nullptr; };
   const auto run = [&](const at::Tensor& v) {
-    if (state == nullptr) return LinearAttention(prepared.q, prepared.k, v, input.keep, core);
-    return ExtendLinearAttention(prepared.q, prepared.k, v, input.keep, core, state);
+    return Run(prepared.q, prepared.k, v, input.keep, core, part(kKeySums));
   };
   AttentionInput visible = input;
   visible.causal = core.causal;
@@ -102,14 +127,19 @@ at::Tensor FactorizedAttention::Finish(const AttentionInput& input, const Offset
   switch (spec_.normalizer) {
     case RowNormalizer::kKeyCount:
       return run(prepared.v) / seen().to(prepared.v.options());
-    case RowNormalizer::kCountFloor:
+    case RowNormalizer::kCountFloor: {
       if (!core.causal) {  // each example has one floor
         core.denominator = Denominator::kClamp;
         core.floors = (seen() * spec_.epsilon).view({-1}).expand({input.q.size(0)});
         return run(prepared.v);
       }
+      const at::Tensor counts =
+          spec_.reweighting == Reweighting::kNone
+              ? seen()
+              : ReweightingSums(spec_, input.keep, prepared, part(kReweightingSums));
       return Divide(spec_, run(WithOnes(prepared.v)),
-                    (seen() * spec_.epsilon).to(prepared.v.options()));
+                    (counts * spec_.epsilon).to(prepared.v.options()));
+    }
     case RowNormalizer::kLengthPower:
       if (core.causal && spec_.scales_values) {
         const at::Tensor at_keys = factorized::SeenByKeys(visible, offsets);
@@ -142,11 +172,11 @@ at::Tensor FactorizedAttention::AttendBothWays(const AttentionInput& input,
   if (spec_.normalizer == RowNormalizer::kKeyCount) return sums(prepared.q, k, v) / seen;
   if (spec_.normalizer == RowNormalizer::kLengthPower)
     return sums(prepared.q, k, v) * LengthPower(spec_, seen.to(at::kDouble), v);
+  const at::Tensor one = at::ones_like(v.narrow(-1, 0, 1));
   at::Tensor floor;
-  if (spec_.normalizer == RowNormalizer::kCountFloor) floor = seen * spec_.epsilon;
+  if (spec_.normalizer == RowNormalizer::kCountFloor) floor = sums(one, one, one) * spec_.epsilon;
   if (spec_.normalizer == RowNormalizer::kSignedFloor) {
     const c10::NoGradGuard no_grad;
-    const at::Tensor one = at::ones_like(v.narrow(-1, 0, 1));
     const at::Tensor norms = prepared.q.norm(2, -1, true) * sums(one, one, k).norm(2, -1, true);
     floor = (norms * spec_.floor_ratio).clamp_min(spec_.epsilon);
   }
@@ -156,7 +186,8 @@ at::Tensor FactorizedAttention::AttendBothWays(const AttentionInput& input,
 AttentionState FactorizedAttention::InitState(int64_t batch,
                                               const at::TensorOptions& options) const {
   AttentionState state;
-  state.tensors = {at::Tensor(), at::Tensor(), at::zeros({batch}, options.dtype(at::kDouble))};
+  state.tensors.resize(kStateTensors);
+  state.tensors[kKeysSeen] = at::zeros({batch}, options.dtype(at::kDouble));
   return state;
 }
 
@@ -165,14 +196,14 @@ at::Tensor FactorizedAttention::Extend(const AttentionInput& piece, AttentionSta
   const c10::NoGradGuard no_grad;
   AttentionInput input = piece;
   input.causal = true;
-  const Offsets offsets = {state->tokens, state->tokens, state->tensors[2]};
-  Prepared prepared = factorized::Prepare(spec_, input, offsets, state->tensors[1]);
-  state->tensors[1] = prepared.running_max;
-  const at::Tensor output = Finish(input, offsets, std::move(prepared), &state->tensors[0]);
+  at::Tensor& seen = state->tensors[kKeysSeen];
+  const Offsets offsets = {state->tokens, state->tokens, seen};
+  Prepared prepared = factorized::Prepare(spec_, input, offsets, state->tensors[kRunningMax]);
+  state->tensors[kRunningMax] = prepared.running_max;
+  const at::Tensor output = Finish(input, offsets, std::move(prepared), state);
   const double tokens = static_cast<double>(piece.q.size(2));
-  state->tensors[2] = state->tensors[2] +
-                      (piece.keep.defined() ? piece.keep.sum(1).to(at::kDouble)
-                                            : at::full({1}, tokens, state->tensors[2].options()));
+  seen = seen + (piece.keep.defined() ? piece.keep.sum(1).to(at::kDouble)
+                                      : at::full({1}, tokens, seen.options()));
   state->tokens += piece.q.size(2);
   return output;
 }

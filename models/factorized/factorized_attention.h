@@ -18,7 +18,8 @@ class FactorizedAttention : public Attention {
   const Traits& traits() const override { return traits_; }
   at::Tensor Attend(const AttentionInput& input) const override;
   at::Tensor Oracle(const AttentionInput& input) const override;
-  // State: the sums over keys, the features' largest logarithms, the keys seen.
+  // State: the sums over keys, the features' largest logarithms, the keys seen, and for kCountFloor
+  // the sums of the re-weighting.
   AttentionState InitState(int64_t batch, const at::TensorOptions& options) const override;
   at::Tensor Extend(const AttentionInput& piece, AttentionState* state) const override;
   std::optional<WeightFeatures> Features(const AttentionInput& input) const override;
@@ -31,7 +32,7 @@ class FactorizedAttention : public Attention {
                       const at::Tensor& key) const;
   at::Tensor AttendAtOnce(const AttentionInput& input) const;
   at::Tensor Finish(const AttentionInput& input, const factorized::Offsets& offsets,
-                    factorized::Prepared prepared, at::Tensor* state) const;
+                    factorized::Prepared prepared, AttentionState* state) const;
   // Decay in both directions.
   at::Tensor AttendBothWays(const AttentionInput& input, factorized::Prepared prepared) const;
 

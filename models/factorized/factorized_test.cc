@@ -1,11 +1,14 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/cos.h>
 #include <ATen/ops/matmul.h>
+#include <ATen/ops/ones_like.h>
 #include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <vector>
 
 #include "models/attention/factorized.pb.h"
 #include "models/attention/rfa.pb.h"
@@ -134,6 +137,57 @@ TEST(RfaTest, EveryKindKeepsThePromises) {
       ExpectKeepsPromises("rfa", options);
     }
   }
+}
+
+AttentionCase LongCase() {
+  AttentionCase c(20, 1, 2, 300, 300, 4);
+  c.input.k = c.input.q;  // each query and its own key have a product of 1
+  return c;
+}
+
+RfaOptions ManyFeatures() {
+  RfaOptions options;
+  options.set_features(256);
+  return options;
+}
+
+// Gates' and slopes' weights have a bounded sum, however many keys there are. Rows are averages all
+// the same: of a constant value they are that value.
+TEST(RfaTest, LongRowsAreAveragesUnderGatesAndSlopes) {
+  RfaOptions gated = ManyFeatures();
+  gated.set_is_gated(true);
+  MadeSizes sizes, sloped;
+  sizes.model_width = LayerInputWidth(sizes.heads, sizes.head_width);
+  sloped.distance_slopes = {0.5, 0.0625};
+  const RfaOptions plain = ManyFeatures();
+  AttentionCase c = LongCase();
+  c.input.v = at::ones_like(c.input.v);
+  for (const MadeAttention& rfa :
+       {MakeAttention("rfa", &gated, sizes), MakeAttention("rfa", &plain, sloped)}) {
+    for (const bool causal : {false, true}) {
+      c.input.causal = causal;
+      for (const Form form : {Form::kFast, Form::kOracle})
+        EXPECT_LT(MaxDifference(RunAttention(*rfa, form, c).output, c.input.v), 1e-12);
+    }
+  }
+}
+
+TEST(RfaTest, StreamsUnderSlopes) {
+  const RfaOptions options = ManyFeatures();
+  MadeSizes sizes;
+  sizes.distance_slopes = {0.5, 0.0625};
+  const MadeAttention rfa = MakeAttention("rfa", &options, sizes);
+  const AttentionInput input = Causal(LongCase()).input;
+  AttentionState state = rfa->InitState(1, input.q.options());
+  std::vector<at::Tensor> outputs;
+  for (const int64_t first : {0, 150}) {
+    AttentionInput piece;
+    piece.q = input.q.narrow(2, first, 150);
+    piece.k = input.k.narrow(2, first, 150);
+    piece.v = input.v.narrow(2, first, 150);
+    outputs.push_back(rfa->Extend(piece, &state));
+  }
+  EXPECT_LT(MaxDifference(at::cat(outputs, 2), rfa->Attend(input)), 1e-10);
 }
 
 // E[phi(x) . phi(y)] = exp(-|x - y|^2 / 2): within four standard errors over independent draws.

@@ -77,8 +77,7 @@ void AddCosine(const FactorizedSpec& spec, const AttentionInput& input, const Of
 void AddGate(const FactorizedSpec& spec, const AttentionInput& input, Prepared* prepared) {
   const at::Tensor log_gates = LogGates(spec, input);  // [B, H, N]
   prepared->core.log_decay = log_gates;
-  const at::Tensor share = -at::expm1(log_gates);  // 1 - g
-  prepared->k = SelectKept(prepared->k, input.keep) * share.unsqueeze(-1);
+  prepared->k = SelectKept(prepared->k, input.keep) * GateShares(log_gates);
 }
 
 }  // namespace
@@ -95,6 +94,8 @@ at::Tensor LogGates(const FactorizedSpec& spec, const AttentionInput& input) {
   const at::Tensor logs = at::log_sigmoid(logits).transpose(1, 2);
   return masked.defined() ? logs.masked_fill(masked.unsqueeze(1), 0) : logs;
 }
+
+at::Tensor GateShares(const at::Tensor& log_gates) { return (-at::expm1(log_gates)).unsqueeze(-1); }
 
 void MapBeforeCore(const FactorizedSpec& spec, const at::Tensor& keep, Prepared* prepared) {
   if (prepared->core.feature_map == FeatureMap::kIdentity) return;

@@ -34,6 +34,8 @@ Prepared Prepare(const FactorizedSpec& spec, const AttentionInput& input, const 
 
 // log g of kGate, [B, H, N]; 0 (g = 1) at masked tokens.
 at::Tensor LogGates(const FactorizedSpec& spec, const AttentionInput& input);
+// 1 - g, what each key gets: [B, H, N, 1].
+at::Tensor GateShares(const at::Tensor& log_gates);
 
 }  // namespace lra::factorized
 

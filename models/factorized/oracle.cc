@@ -215,7 +215,8 @@ class Dense {
         break;
       }
       case RowNormalizer::kCountFloor:
-        divisor = at::maximum(sum, counts * spec_.epsilon);
+        divisor =
+            at::maximum(sum, (Positional() * Hidden().logical_not()).sum(-1, true) * spec_.epsilon);
         break;
       case RowNormalizer::kNone:
         divisor = at::ones_like(sum);

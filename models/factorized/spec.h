@@ -42,7 +42,9 @@ enum class RowNormalizer {
   kPlus,         // sum_j w_ij + epsilon
   kClamp,        // max(sum_j w_ij, epsilon)
   kSignedFloor,  // Denominator::kSignedFloor (models/kernels/linear_attention.h)
-  kCountFloor,   // max(sum_j w_ij, epsilon * number of keys seen)
+  // max(sum_j w_ij, epsilon sum_j r(i, j)): without re-weighting epsilon * number of keys seen. Not
+  // with kCosine.
+  kCountFloor,
   kNone,         // 1
   kKeyCount,     // number of keys seen
   kLengthPower,  // (number of keys seen)^sigmoid(m) of each head
