@@ -100,12 +100,9 @@ absl::StatusOr<std::unique_ptr<Attention>> MakeLinformer(const LinformerOptions&
   LRA_ASSIGN_OR_RETURN(const int64_t rank, Rank(options, context.max_length_tokens));
   std::vector<int64_t> shape = {rank, context.max_length_tokens};
   if (options.sharing() == LinformerOptions::NONE) shape.insert(shape.begin(), context.heads);
-  // Xavier's limit is that of one [R, longest] matrix, whether heads share it or not.
-  const double stddev = std::sqrt(2.0 / static_cast<double>(rank + context.max_length_tokens));
   const auto create = [&](const char* name) {
-    return context.parameters->Create(
-        absl::StrCat(context.scope, name), shape,
-        shape.size() == 2 ? Initializer::XavierUniform() : Initializer::Normal(stddev));
+    return context.parameters->Create(absl::StrCat(context.scope, name), shape,
+                                      Initializer::XavierUniform());
   };
   const at::Tensor key_map = create("key_projection");
   const bool has_own_values = options.sharing() == LinformerOptions::NONE ||

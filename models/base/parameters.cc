@@ -21,7 +21,7 @@ double TruncatedNormal(RandomStream* stream) {
   return value;
 }
 
-// Weights are [out, in], which gives the two fans.
+// Weights are [out, in], or [.., out, in] for several, which gives the two fans of each.
 void Fill(Initializer init, const std::vector<int64_t>& shape, RandomStream stream, float* values,
           int64_t count) {
   const auto fill = [&](auto draw) {
@@ -29,7 +29,7 @@ void Fill(Initializer init, const std::vector<int64_t>& shape, RandomStream stre
   };
   using Kind = Initializer::Kind;
   const double fan_in = static_cast<double>(shape.empty() ? 1 : shape.back());
-  const double fan_out = static_cast<double>(shape.empty() ? 1 : shape.front());
+  const double fan_out = static_cast<double>(shape.size() < 2 ? fan_in : shape.end()[-2]);
   const double limit = std::sqrt(6.0 / (fan_in + fan_out));
   const double lecun = 1.0 / (std::sqrt(fan_in) * kTruncatedStddev);
   switch (init.kind) {
@@ -90,7 +90,7 @@ at::Tensor ParameterStore::Create(absl::string_view name, const std::vector<int6
   value.set_requires_grad(true);
   const bool is_linear_map = initializer.kind == Initializer::Kind::kXavierUniform ||
                              initializer.kind == Initializer::Kind::kLecunNormal;
-  parameters_.push_back({std::string(name), value, is_linear_map && shape.size() == 2, role});
+  parameters_.push_back({std::string(name), value, is_linear_map && shape.size() >= 2, role});
   return value;
 }
 

@@ -63,7 +63,8 @@ enum class ParameterRole {
 struct Parameter {
   std::string name;  // e.g. "encoder.layer0.attention.query.weight"
   at::Tensor value;  // a float32 leaf that requires a gradient
-  // Whether it is the matrix of a linear map; under DecayScope MATRICES only these decay.
+  // Whether it is the matrix of a linear map, or one for each head; under DecayScope MATRICES only
+  // these decay.
   bool is_matrix = false;
   ParameterRole role = ParameterRole::kWeight;
 };
@@ -74,7 +75,8 @@ class ParameterStore {
   explicit ParameterStore(uint32_t seed, LinearValues linear_values = LinearValues::kGlorot)
       : seed_(seed), linear_values_(linear_values) {}
 
-  // The name must be new. is_matrix is true for two-dimensional Xavier and LeCun parameters.
+  // The name must be new. is_matrix is true for Xavier and LeCun parameters [out, in] or [.., out,
+  // in], each of whose matrices is drawn as one alone.
   at::Tensor Create(absl::string_view name, const std::vector<int64_t>& shape,
                     Initializer initializer, ParameterRole role = ParameterRole::kWeight);
   // Creates values that are drawn in the same way and saved with the weights, but never trained,

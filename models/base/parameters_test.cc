@@ -98,6 +98,17 @@ TEST(ParameterStoreTest, PyTorchsLinearLayersAreUniformWithinTheirFanIn) {
   EXPECT_EQ(glorot.Create("bias", {100}, Initializer::Bias(250)).abs().max().item<double>(), 0);
 }
 
+TEST(ParameterStoreTest, MatricesOfHeadsAreDrawnAsOneAlone) {
+  for (const LinearValues values : {LinearValues::kGlorot, LinearValues::kPyTorch}) {
+    ParameterStore store(3, values), other(3, values);
+    const at::Tensor of_heads = store.Create("w", {5, 30, 50}, Initializer::XavierUniform());
+    const at::Tensor alone = other.Create("w", {30, 50}, Initializer::XavierUniform());
+    EXPECT_TRUE(at::equal(of_heads[0], alone));
+    EXPECT_NEAR(of_heads.abs().max().item<double>(), alone.abs().max().item<double>(), 2e-3);
+    EXPECT_TRUE(store.parameters()[0].is_matrix);
+  }
+}
+
 TEST(ParameterStoreTest, Constants) {
   ParameterStore store(1);
   const at::Tensor half = store.Create("m", {3}, Initializer::Constant(0.5));

@@ -263,6 +263,7 @@ TEST(LinformerTest, OwnsWhatItsSharingSays) {
     std::vector<std::string> names;
     for (const Parameter& p : made.store->parameters()) {
       EXPECT_EQ(p.value.sizes().vec(), shape);
+      EXPECT_TRUE(p.is_matrix) << "weight decay is that of matrices, for each head's, too";
       names.push_back(p.name);
     }
     return names;
