@@ -6,10 +6,14 @@
 // tokens are sorted by (bucket, position) and cut into chunks of C; a token sees its own chunk and
 // the one before. One softmax covers all rounds:
 //   o_i = sum_j softmax_j(s_ij + log c_ij) v_j,  c_ij = number of rounds in which i sees j
-// This equals the paper's sum over rounds, weighted by their log-sum-exps. With is_deduplicated,
-// c_ij is 1. Unlike in the published programs, the first chunk does not wrap around to the last,
-// padded tokens are sorted behind all others, and the number of buckets follows from the longest
-// sequence that there may be; so padding changes nothing.
+// This is the sum over rounds, weighted by their log-sum-exps, and by default what lucidrains'
+// program does. The paper differs in two ways, and so does the authors' class by default: its eq. 6
+// is a union of rounds, in which a key counts once (appendix A subtracts log c_ij), as it does with
+// is_deduplicated, where c_ij is 1; and its eqs. 3-5 mask keys of other buckets, which the form
+// that is not causal sees here; no option masks them. Unlike in the published programs, the first
+// chunk does not wrap around to the last, padded tokens are sorted behind all others, and the
+// number of buckets follows from the longest sequence that there may be; so padding changes
+// nothing.
 //
 // Causal: chunks begin anew in each bucket. A token whose bucket has r earlier ones is in the
 // bucket's chunk floor(r / C), and sees those up to itself in this chunk and in the one before in

@@ -5,6 +5,9 @@
 //   r_nm = (mean of the keys of block n) . w_m;  P = Sinkhorn((r + Gumbel noise in training) / tau)
 //   k~_n[s] = sum_m P_nm k_m[s], v~ likewise
 //   o_i = softmax over the 2 b keys [k_n, k~_n] of i's block n, logits over sqrt(D)
+// The sorting network is neither the paper's, P = sigma(W_B sigma(W_P x_n + b_P) + b_B) of the sum
+// x_n of the block's inputs, nor that of lucidrains, relu([sum of q, sum of k] W) with a W for each
+// head: it is linear, sees keys only, as a mean, and has one w for all heads.
 // The vectors w_m are learned, k_m[s] is the key of token s in block m, and Sinkhorn() takes the
 // exponential and divides its rows and its columns by their sums in turn. A block without kept
 // tokens takes no part in the mixing. Where token s is masked in some of the blocks, the weights of
