@@ -30,6 +30,14 @@ absl::Status OutOfRange(const char* flag, double value, const char* right) {
   return absl::InvalidArgumentError(absl::StrFormat("%s %g: must be %s", flag, value, right));
 }
 
+absl::Status CheckScatters(const DifferenceComponents& c) {
+  if (c.seeds + c.examples + c.rest > 0) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      "the difference of the two rows on record is the same for all seeds and examples, which says "
+      "nothing of how far others scatter; plan with assumptions: --examples, --seed-sd and "
+      "--disagreement, without rows");
+}
+
 absl::Status CheckRequest(const PowerRequest& r) {
   if (!r.examples && !r.like) {
     return absl::InvalidArgumentError(
@@ -58,7 +66,7 @@ absl::Status CheckRequest(const PowerRequest& r) {
   if (!(r.confidence > 0 && r.confidence < 1))
     return OutOfRange("--confidence", r.confidence, "above 0 and below 1");
   if (r.tests < 1) return OutOfRange("--tests", r.tests, "at least 1");
-  return absl::OkStatus();
+  return r.like ? CheckScatters(r.like->components) : absl::OkStatus();
 }
 
 Design DesignOf(const PowerRequest& request) {
@@ -82,6 +90,13 @@ std::string GivenAmount(const PowerRequest& request) {
   return AmountText(absl::StrFormat("%g", *request.difference), UnitOf(request));
 }
 
+// What seeds without end would see.
+std::string FloorText(const PowerPlan& plan) {
+  if (!plan.floor) return "none";
+  if (*plan.floor == 0) return "any difference, there is no floor";
+  return Amount(plan.request, *plan.floor);
+}
+
 std::string Or(const std::optional<int64_t>& number, const char* none) {
   return number ? FormatCount(*number) : none;
 }
@@ -95,7 +110,9 @@ absl::StatusOr<PowerPlan> PlanPower(const PowerRequest& request) {
   const double confidence = OneOfTests(request.confidence, request.tests);
   Design without_end = plan.design;
   without_end.seeds = std::numeric_limits<double>::infinity();
-  plan.floor = SmallestDifference(without_end, power, confidence);
+  // Nothing is left to scatter where examples do not.
+  plan.floor =
+      plan.design.components.examples > 0 ? SmallestDifference(without_end, power, confidence) : 0;
   if (request.seeds) plan.smallest_difference = SmallestDifference(plan.design, power, confidence);
   if (!request.difference) return plan;
   const double difference = *request.difference / ScaleOf(request);
@@ -136,8 +153,7 @@ std::string WritePowerPlan(const PowerPlan& plan) {
     absl::StrAppendFormat(&text, "Examples that see it with %d seeds: %s.\n", *r.seeds,
                           Or(plan.examples_needed, "no number; the seeds are too few"));
   }
-  absl::StrAppend(&text, "Without end of seeds: ", plan.floor ? Amount(r, *plan.floor) : "none",
-                  ".\n");
+  absl::StrAppend(&text, "Without end of seeds: ", FloorText(plan), ".\n");
   return text;
 }
 

@@ -44,11 +44,13 @@ struct PowerPlan {
   std::optional<double> smallest_difference;
   // With a difference; nullopt where no number suffices.
   std::optional<int64_t> seeds_needed, examples_needed;
-  // What is seen with the power asked for however many seeds there are: examples set this floor.
+  // What is seen with the power asked for however many seeds there are: examples set this floor. 0
+  // where these do not scatter; nullopt if no difference is seen.
   std::optional<double> floor;
 };
 
-// InvalidArgument names the flag, its value and what would be right.
+// InvalidArgument names the flag, its value and what would be right; FailedPrecondition for a
+// comparison on record that does not scatter.
 absl::StatusOr<PowerPlan> PlanPower(const PowerRequest& request);
 
 std::string WritePowerPlan(const PowerPlan& plan);

@@ -87,6 +87,26 @@ TEST(PowerPlanTest, OtherMetricsKeepTheirUnit) {
   EXPECT_TRUE(PlanPower(request).ok());
 }
 
+TEST(PowerPlanTest, WhereExamplesDoNotScatterSeedsWithoutEndSeeAll) {
+  PowerRequest request = Golden();
+  request.like = Design{.components = {.seeds = 1e-4, .rest = 0.1}, .examples = 2000};
+  const auto plan = PlanPower(request);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->floor, 0);
+  EXPECT_THAT(WritePowerPlan(*plan),
+              HasSubstr("Without end of seeds: any difference, there is no floor.\n"));
+  EXPECT_EQ(nlohmann::json::parse(WritePowerPlanJson(*plan))["floor"], 0);
+}
+
+TEST(PowerPlanTest, RowsThatDoNotScatterAreRefused) {
+  PowerRequest request = Golden();
+  request.like = Design{.examples = 2000};
+  const absl::Status status = PlanPower(request).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(HasSubstr("the same for all seeds and examples"), HasSubstr("--seed-sd")));
+}
+
 TEST(PowerPlanTest, ErrorsNameFlagValueAndCure) {
   const auto refusal = [](void (*change)(PowerRequest*)) {
     PowerRequest request = Golden();
