@@ -153,7 +153,7 @@ class PaperTable {
         "$\\pm$: %g\\,\\%% interval of the mean score over new seeds and new examples, the larger "
         "arm "
         "where they differ by one digit. Bold: the best mean, and methods that %sare not told from "
-        "it by their interval.",
+        "it by the intervals of both.",
         100 * board_.options.confidence,
         used_.contains(internal::PaperMark::kLetters) ? "share a letter with it or " : "")};
     for (const internal::PaperMarkText& mark : internal::PaperMarks()) {

@@ -118,6 +118,13 @@ std::optional<Interval> PaperColumn::IntervalOf(const LeaderboardRow& row) const
   return interval && !std::isnan(interval->low) ? interval : std::nullopt;
 }
 
+std::optional<Interval> PaperColumn::RankIntervalOf(const LeaderboardRow& row) const {
+  const LeaderboardCell* const cell = CellOf(row);
+  if (cell == nullptr || !cell->all_runs) return IntervalOf(row);
+  const Interval& interval = cell->all_runs->interval;
+  return std::isnan(interval.low) ? std::nullopt : std::optional<Interval>(interval);
+}
+
 absl::Span<const int> PaperColumn::GroupsOf(const LeaderboardRow& row) const {
   const LeaderboardCell* const cell = CellOf(row);
   return cell == nullptr ? absl::Span<const int>() : cell->letter_groups;
@@ -155,7 +162,7 @@ void PaperColumn::FindBest() {
     const std::optional<double> rank = RankOf(row);
     if (!rank) continue;
     ++candidates;
-    is_any_unknown |= GroupsOf(row).empty() && !IntervalOf(row);
+    is_any_unknown |= GroupsOf(row).empty() && !RankIntervalOf(row);
     if (best_ == nullptr || metric().Better(*rank, *RankOf(*best_))) best_ = &row;
   }
   is_withheld_ = candidates > 1 && is_any_unknown;
@@ -170,8 +177,16 @@ bool PaperColumn::IsBest(const LeaderboardRow& row) const {
     return std::find_first_of(groups.begin(), groups.end(), best_groups.begin(),
                               best_groups.end()) != groups.end();
   }
-  const std::optional<Interval> interval = IntervalOf(row);
-  return interval && interval->low <= *RankOf(*best_) && *RankOf(*best_) <= interval->high;
+  return IntervalsMeet(row);
+}
+
+bool PaperColumn::IntervalsMeet(const LeaderboardRow& row) const {
+  const auto own = RankIntervalOf(row), best = RankIntervalOf(*best_);
+  if (!own || !best) return false;
+  const double rank = *RankOf(row), best_rank = *RankOf(*best_);
+  const double arms = best_rank > rank ? std::hypot(own->high - rank, best_rank - best->low)
+                                       : std::hypot(rank - own->low, best->high - best_rank);
+  return std::abs(best_rank - rank) <= arms;
 }
 
 std::string PaperColumn::NumberText(double value, bool is_best) const {

@@ -56,6 +56,8 @@ class PaperColumn {
   bool is_average() const { return column_ == table_.tasks.size(); }
   const LeaderboardCell* CellOf(const LeaderboardRow& row) const;
   std::optional<Interval> IntervalOf(const LeaderboardRow& row) const;
+  // That of what RankOf() says, which is the mean over all runs where some failed.
+  std::optional<Interval> RankIntervalOf(const LeaderboardRow& row) const;
   // Those of its letters; none in the column of averages.
   absl::Span<const int> GroupsOf(const LeaderboardRow& row) const;
   std::optional<double> RankOf(const LeaderboardRow& row) const;
@@ -65,8 +67,12 @@ class PaperColumn {
   // None where fewer than two rows are ranked, or where nothing says how sure one of them is.
   void FindBest();
   // The best, and what cannot be told from it: what shares a letter with it or, where one of the
-  // two has none, what has an interval that reaches it.
+  // two has none, what IntervalsMeet() says.
   bool IsBest(const LeaderboardRow& row) const;
+  // Whether the interval of the difference from the best holds 0, by the arms of both rows that
+  // face each other (Zou and Donner, Statistics in Medicine 27:1693, 2008). That takes rows for
+  // independent; the examples that they share would, as a rule, make it narrower.
+  bool IntervalsMeet(const LeaderboardRow& row) const;
   std::string NumberText(double value, bool is_best) const;
   std::string PrintedNumber(double value) const;
   std::string Arms(double value, const std::optional<Interval>& interval) const;

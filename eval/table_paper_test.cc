@@ -104,6 +104,18 @@ TEST(TablePaperTest, BoldFollowsIntervalsOfSingleRuns) {
   EXPECT_THAT(text, HasSubstr("local & 35.0"));
 }
 
+// The best, 65.0, is not within 62.5 [60.3, 64.6]; but it is itself known to 2.3 points only.
+TEST(TablePaperTest, TheBestRowsOwnIntervalCounts) {
+  std::vector<LocatedRecord> runs = {MakeRun({.method = "near", .correct = 1250}),
+                                     MakeRun({.method = "far", .correct = 1200})};
+  for (const uint32_t seed : {0, 1, 2})
+    runs.push_back(MakeRun({.method = "best", .seed = seed, .correct = 1290 + 10 * seed}));
+  const std::string text = Paper(runs);
+  EXPECT_THAT(text, HasSubstr("best & \\textbf{65.0}"));
+  EXPECT_THAT(text, HasSubstr("near & \\textbf{62.5}"));
+  EXPECT_THAT(text, HasSubstr("far & 60.0"));
+}
+
 // What is not known cannot be told apart from the best.
 TEST(TablePaperTest, NothingIsBoldWhereAMeanHasNoInterval) {
   const auto board = BuildLeaderboard(
