@@ -138,6 +138,8 @@ void CorrectTogether(double confidence, const std::vector<AblationEffect*>& memb
     members[i]->family_tests = static_cast<int>(members.size());
     members[i]->is_told_apart = corrected[i] <= 1 - confidence + 1e-12 &&
                                 members[i]->differing_examples >= kLeastDifferingExamples;
+    // What never varied, on any task, says nothing of what would have been seen.
+    if (members[i]->scores_alike) continue;
     members[i]->smallest_difference =
         SmallestDifferenceOf(*members[i]->estimate, kShownPower, OneOfTests(confidence, p.size()));
   }

@@ -67,6 +67,10 @@ TEST(AblationWords, LevelsThatScoreAlikeAreSaidToDoSo) {
   const AblationResult none = Analysed({TaskWithEffect("image", {0, 0, 0})});
   EXPECT_TRUE(none.effects.front().scores_alike);
   EXPECT_THAT(WordsOf(none), HasSubstr(alike));
+  const AblationResult on_two =
+      Analysed({TaskWithEffect("image", {0, 0, 0}), TaskWithEffect("text", {0, 0, 0})});
+  for (const AblationEffect& effect : on_two.effects)
+    EXPECT_FALSE(effect.is_average() && effect.smallest_difference) << "nothing varied";
   // Equally many right answers, but others.
   AblationTask others = TaskWithEffect("image", {0, 0, 0});
   for (ExampleValues& run : others.runs[1]) std::reverse(run.begin(), run.end());

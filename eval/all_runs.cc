@@ -12,7 +12,7 @@ namespace {
 
 // The estimate of c + q (m - c) for a fixed share q.
 Estimate Scaled(const Estimate& trained, double q, double guessing) {
-  Estimate scaled = trained;
+  Estimate scaled = WithVariance(trained);
   scaled.mean = guessing + q * (trained.mean - guessing);
   scaled.seed_variance *= q * q;
   scaled.example_variance *= q * q;
@@ -67,7 +67,8 @@ Estimate AverageEstimate(absl::Span<const Estimate> parts) {
   Estimate average;
   double welch_seeds = 0, welch_examples = 0, least = 0;
   bool is_bound = false;
-  for (const Estimate& part : parts) {
+  for (const Estimate& of_task : parts) {
+    const Estimate part = WithVariance(of_task);
     const double seeds = part.seed_variance / Square(tasks);
     const double examples = part.example_variance / Square(tasks);
     average.mean += part.mean / tasks;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
 #include <vector>
 
 namespace lra {
@@ -86,6 +87,25 @@ TEST(AllRunsTest, AnAverageOfOneTaskIsTheTask) {
   EXPECT_NEAR(average.mean, all.mean, 1e-15);
   EXPECT_NEAR(average.interval.low, all.interval.low, 1e-12);
   EXPECT_NEAR(average.interval.high, all.interval.high, 1e-12);
+}
+
+// All of 2,000 examples and of 300 right: 1 - 0.025^(1/n) of each, added in squares.
+TEST(AllRunsTest, ConstantScoresHaveAWidthInAnAverage) {
+  std::vector<TaskPart> parts(2);
+  const std::vector<int64_t> examples = {2000, 300};
+  std::vector<double> widths;
+  for (size_t t = 0; t < 2; ++t) {
+    parts[t].is_proportion = true;
+    parts[t].trained.mean = 1;
+    parts[t].trained.constant_examples = examples[t];
+    widths.push_back(1 - std::pow(0.025, 1.0 / static_cast<double>(examples[t])));
+  }
+  const Interval interval = AverageOverTasks(parts, 0.95).interval;
+  EXPECT_NEAR(interval.low, 1 - std::hypot(widths[0], widths[1]) / 2, 1e-12);
+  EXPECT_EQ(interval.high, 1);
+  parts[0].failures = {{4, 5}, 0.1};
+  EXPECT_NEAR(AverageOverTasks({parts.data(), 1}, 0.95).interval.low,
+              AllRunsMean(parts[0], 0.95).interval.low, 1e-12);
 }
 
 TEST(AllRunsTest, ABoundOnOneTaskBoundsTheAverage) {

@@ -34,6 +34,10 @@ int64_t CountNonZero(absl::Span<const double> values, double scale) {
                        [&](double value) { return std::abs(value) > 1e-12 * scale; });
 }
 
+double MeanSquare(const CrossedSums& sums) {
+  return sums.squares / static_cast<double>(sums.seeds() * sums.blocks());
+}
+
 }  // namespace
 
 Estimate UnpairedDifference(const CrossedSums& a, const CrossedSums& b) {
@@ -50,7 +54,10 @@ Estimate UnpairedDifference(const CrossedSums& a, const CrossedSums& b) {
   // In the unit of single examples, as MSE is.
   const double variance =
       blocks > 1 ? Square(SampleStandardDeviation(differences)) * (n / blocks) : 0;
-  if (v_a + v_b == 0 && variance + rest <= 1e-14) {  // the same difference everywhere
+  if (a.blocks() != a.examples) estimate.blocks = a.blocks();
+  // Equal runs and differences leave rounding where values, as those of blocks, are not whole.
+  const double rounding = 1e-12 * (MeanSquare(a) + MeanSquare(b));
+  if (v_a + v_b <= rounding && variance + rest <= rounding * (n / blocks)) {
     estimate.constant_examples = a.blocks();
     return estimate;
   }
@@ -81,9 +88,11 @@ Estimate DifferenceOfEstimates(const Estimate& a, const Estimate& b) {
   estimate.seed_variance = a.seed_variance + b.seed_variance;
   estimate.seed_degrees =
       WelchDegrees(a.seed_variance, a.seed_degrees, b.seed_variance, b.seed_degrees);
-  estimate.example_variance = Square(std::sqrt(a.example_variance) + std::sqrt(b.example_variance));
+  estimate.example_variance = Square(std::sqrt(WithVariance(a).example_variance) +
+                                     std::sqrt(WithVariance(b).example_variance));
   estimate.example_degrees = std::min(a.example_degrees, b.example_degrees);
   estimate.least_example_variance = 0;
+  estimate.blocks = std::max(a.blocks, b.blocks);
   return estimate;
 }
 

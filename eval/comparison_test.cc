@@ -115,6 +115,27 @@ TEST(ComparisonTest, AConstantDifferenceIsJudgedByTheNumberOfBlocks) {
   EXPECT_NEAR(TwoSidedP(d, 0), std::pow(2.0, -3), 1e-15);
 }
 
+// Values of 313 blocks of 80, the last of 40, are not whole: rounding is no scatter of seeds.
+TEST(ComparisonTest, EqualRunsInBlocksDifferByAConstant) {
+  ExampleValues values(25000);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = i * 7919 % 1000 < 700 ? 1 : 0;
+  const CrossedSums row = SumsOf(std::vector<ExampleValues>(3, values), 80);
+  const Estimate same = UnpairedDifference(row, row);
+  EXPECT_EQ(same.constant_examples, 313);
+  EXPECT_EQ(same.blocks, 313);
+  EXPECT_EQ(TwoSidedP(same, 0), 1);
+  std::vector<ExampleValues> other(3, values);
+  other[0][0] = 1 - other[0][0];
+  const Estimate one_answer = UnpairedDifference(SumsOf(other, 80), row);
+  EXPECT_FALSE(one_answer.constant_examples.has_value());
+  EXPECT_GT(one_answer.seed_variance, 0);
+}
+
+TEST(ComparisonTest, CountsThatAreAllRightStillHaveAWidth) {
+  const Estimate all = EstimateOfCounts({{2000, 2000}}, 2000);
+  EXPECT_GT(HalfWidth(DifferenceOfEstimates(all, all), 0.95), 0.001);
+}
+
 TEST(ComparisonTest, CountsAloneNeverTellApartWhatExamplesDoNot) {
   const auto counts = [](char row) {
     const CrossedSums sums = SumsOf(RunsOf(row));

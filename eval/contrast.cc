@@ -49,9 +49,11 @@ Estimate DifferenceOfTasks(const Estimate& a, const Estimate& b) {
   const double welch =
       part(a.seed_variance, a.seed_degrees) + part(b.seed_variance, b.seed_degrees);
   if (welch > 0) d.seed_degrees = d.seed_variance * d.seed_variance / welch;
-  d.example_variance = a.example_variance + b.example_variance;
+  const double examples_a = WithVariance(a).example_variance;
+  const double examples_b = WithVariance(b).example_variance;
+  d.example_variance = examples_a + examples_b;
   const double welch_examples =
-      part(a.example_variance, a.example_degrees) + part(b.example_variance, b.example_degrees);
+      part(examples_a, a.example_degrees) + part(examples_b, b.example_degrees);
   if (welch_examples > 0)
     d.example_degrees = d.example_variance * d.example_variance / welch_examples;
   return d;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <vector>
 
 #include "eval/comparison.h"
@@ -89,6 +90,13 @@ TEST(ContrastTest, TasksShareNoExamples) {
   EXPECT_EQ(d.example_degrees, kManyDegrees);
   a.example_degrees = 9;
   EXPECT_DOUBLE_EQ(DifferenceOfTasks(a, a).example_degrees, 18);
+}
+
+TEST(ContrastTest, AConstantContrastHasAWidthAgainstThatOfAnotherTask) {
+  Estimate constant;
+  constant.constant_examples = 2000;
+  EXPECT_NEAR(HalfWidth(DifferenceOfTasks(constant, constant), 0.95),
+              std::sqrt(2.0) * (1 - std::pow(0.025, 1.0 / 2000)), 1e-12);
 }
 
 }  // namespace

@@ -149,6 +149,7 @@ CrossedMoments MomentsOf(const CrossedSums& sums) {
 Estimate EstimateOf(const CrossedMoments& moments) {
   Estimate estimate;
   estimate.mean = moments.mean;
+  if (moments.blocks != moments.examples) estimate.blocks = moments.blocks;
   if (moments.is_constant) {
     estimate.constant_examples = moments.blocks;
     return estimate;
@@ -161,6 +162,16 @@ Estimate EstimateOf(const CrossedMoments& moments) {
   if (estimate.seed_variance == 0 && estimate.example_variance == 0)
     estimate.example_variance = moments.mse / static_cast<double>(moments.examples * moments.seeds);
   return estimate;
+}
+
+Estimate WithVariance(const Estimate& estimate) {
+  if (!estimate.constant_examples) return estimate;
+  constexpr double kTail = 0.05;
+  Estimate varying = estimate;
+  varying.constant_examples.reset();
+  varying.example_variance =
+      Square(WidthAt(estimate, kTail) / UpperQuantile(kManyDegrees, kTail / 2));
+  return varying;
 }
 
 Estimate WiderOf(const Estimate& blocks, const Estimate& singly) {
@@ -229,6 +240,7 @@ Estimate EstimateOfCounts(absl::Span<const int64_t> correct, int64_t examples,
   for (const double seed : totals) total += seed;
   Estimate estimate;
   estimate.mean = total / (n * s);
+  if (blocks != examples) estimate.blocks = blocks;
   if (total == 0 || total == n * s) {
     estimate.constant_examples = blocks;
     return estimate;

@@ -136,9 +136,12 @@ Design UnpairedDesign(const CrossedSums& a, const CrossedSums& b, int64_t exampl
   const DifferenceComponents part_a = ComponentsOf(row_a), part_b = ComponentsOf(row_b);
   const Estimate difference = UnpairedDifference(a, b);
   Design design;
-  design.components = {part_a.seeds + part_b.seeds,
-                       difference.example_variance * static_cast<double>(a.examples),
-                       part_a.rest + part_b.rest};
+  // Equal runs that differ by a constant leave nothing but rounding.
+  if (!difference.constant_examples) {
+    design.components = {part_a.seeds + part_b.seeds,
+                         difference.example_variance * static_cast<double>(a.examples),
+                         part_a.rest + part_b.rest};
+  }
   design.examples = examples;
   design.seeds = seeds;
   design.block_examples = static_cast<double>(a.examples) / static_cast<double>(a.blocks());

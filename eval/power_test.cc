@@ -179,5 +179,14 @@ TEST(PowerTest, WhereNothingVariedNoDifferenceIsNamed) {
   EXPECT_FALSE(SmallestDifferenceOf(Estimate(), 0.8).has_value());
 }
 
+// Nor has rounding, which is all that equal runs in unequal blocks leave.
+TEST(PowerTest, EqualRunsInBlocksHaveNoVarianceToPlanWith) {
+  ExampleValues values(25000);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = i * 7919 % 1000 < 700 ? 1 : 0;
+  const CrossedSums row = SumsOf(std::vector<ExampleValues>(3, values), 80);
+  const DifferenceComponents c = UnpairedDesign(row, row, 25000, 3).components;
+  EXPECT_EQ(c.seeds + c.examples + c.rest, 0);
+}
+
 }  // namespace
 }  // namespace lra
