@@ -306,12 +306,31 @@ TEST_F(CompareMethodsTest, ARunOfAnotherNumberOfExamplesIsNotCounted) {
   EXPECT_NEAR(task.difference.p, 0.082462385, 5e-10);
 }
 
+// Classes that take turns cancel in blocks, so single examples scatter by more and are taken.
+TEST_F(CompareMethodsTest, BlocksAreNamedOnlyWhereTheyWereTaken) {
+  ExampleValues even(2000), odd(2000);
+  for (size_t i = 0; i < even.size(); ++i) (i % 2 == 0 ? even : odd)[i] = 1;
+  for (uint32_t s = 0; s < 3; ++s) {
+    Add({.method = "a", .task = "bytes_lm", .seed = s}, even);
+    Add({.method = "b", .task = "bytes_lm", .seed = s}, odd);
+  }
+  const MethodComparison comparison = Compare(Request());
+  EXPECT_THAT(WriteComparison(comparison), HasSubstr("3 + 3 runs, not told apart"));
+  const auto json = nlohmann::json::parse(WriteComparisonJson(comparison));
+  EXPECT_FALSE(json["tasks"][0].contains("blocks"));
+}
+
 TEST_F(CompareMethodsTest, WhatCannotBeComparedIsSaid) {
   AddGolden();
   CompareRequest request = Request();
   request.b = "bb";
   EXPECT_THAT(Refusal(request, absl::StatusCode::kNotFound),
               AllOf(HasSubstr("no run of \"bb\""), HasSubstr("there are: a, b")));
+  request.metric = "bits_per_token";
+  EXPECT_THAT(Refusal(request, absl::StatusCode::kNotFound),
+              AllOf(HasSubstr("no run of \"a\": no run below "),
+                    HasSubstr(" is scored on the test split and has bits_per_token"),
+                    Not(HasSubstr("there are"))));
   request = Request();
   request.margin = 0;
   EXPECT_THAT(Refusal(request, absl::StatusCode::kInvalidArgument), HasSubstr("--margin 0"));

@@ -58,10 +58,11 @@ std::string AverageClause(const std::vector<Task>& tasks,
                       ", ", PText(average->p));
 }
 
-// ", in 538 blocks of 80 examples" where neighbours depend on each other, else "".
-std::string InBlocks(const ComparedColumn& column, int64_t examples) {
-  const std::string blocks = BlocksText(examples, column.block_examples);
-  return blocks.empty() ? "" : absl::StrCat(", in ", blocks);
+// ", in 538 blocks of 80 examples" where these took the place of examples, else "".
+std::string InBlocks(const ComparedColumn& column, int64_t examples,
+                     const RowDifference& difference) {
+  if (difference.estimate.blocks == 0) return "";
+  return absl::StrCat(", in ", BlocksText(examples, column.block_examples));
 }
 
 // " (of sinkhorn one trained model: its seeds are not covered)"; empty where both have several.
@@ -85,7 +86,7 @@ std::string RunsText(const TaskDifference& task) {
     absl::StrAppend(&text, " (scores of examples are not on record: the widest that counts allow)");
   if (task.difference.basis == Basis::kSeeds)
     absl::StrAppend(&text, " (seeds only: scores of examples are not on record)");
-  return absl::StrCat(text, InBlocks(task, task.examples));
+  return absl::StrCat(text, InBlocks(task, task.examples, task.difference));
 }
 
 std::string EquivalenceText(const TaskDifference& task) {
@@ -130,11 +131,10 @@ void AddDifference(const RowDifference& difference, Json* json) {
     (*json)["nu"] = difference.estimate.seed_degrees;
 }
 
-// How many examples there are and, where these are blocks, how many of them.
-void AddExamples(const ComparedColumn& column, int64_t examples, Json* json) {
+// How many examples there are and, where blocks took their place, how many of these.
+void AddExamples(int64_t examples, const RowDifference& difference, Json* json) {
   (*json)["examples"] = examples;
-  const int64_t blocks = CountBlocks(examples, column.block_examples);
-  if (blocks != examples) (*json)["blocks"] = blocks;
+  if (difference.estimate.blocks > 0) (*json)["blocks"] = difference.estimate.blocks;
 }
 
 // Which column an object is about.
@@ -169,7 +169,7 @@ Json TaskJson(const TaskDifference& task) {
   json["trained_b"] = task.trained_b;
   if (task.is_single_a) json["seeds_not_covered"].push_back("a");
   if (task.is_single_b) json["seeds_not_covered"].push_back("b");
-  AddExamples(task, task.examples, &json);
+  AddExamples(task.examples, task.difference, &json);
   AddDifference(task.difference, &json);
   json["p_corrected"] = task.corrected_p;
   json["told_apart"] = task.is_told_apart;
@@ -223,7 +223,7 @@ std::string WriteContrasts(const ContrastAnalysis& analysis) {
               ? ""
               : absl::StrCat(" (without ", absl::StrJoin(task.dropped_seeds, ", "),
                              ", which did not train in every row)"),
-          InBlocks(task, task.examples), ", ",
+          InBlocks(task, task.examples, task.effect), ", ",
           task.is_told_apart ? "told apart from 0" : "not told apart from 0", ".\n");
     }
     absl::StrAppend(&text, ClosingLines(contrast.text, contrast.not_compared,
@@ -243,7 +243,7 @@ std::string WriteContrastsJson(const ContrastAnalysis& analysis) {
       Json of_task = ColumnJson(task);
       of_task["seeds"] = task.seeds;
       of_task["dropped_seeds"] = task.dropped_seeds;
-      AddExamples(task, task.examples, &of_task);
+      AddExamples(task.examples, task.effect, &of_task);
       AddDifference(task.effect, &of_task);
       of_task["p_corrected"] = task.corrected_p;
       of_task["told_apart"] = task.is_told_apart;

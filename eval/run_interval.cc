@@ -14,10 +14,9 @@ namespace lra {
 namespace {
 
 std::string WhatCounts(const RowRuns& row, const RowEstimate& estimate) {
-  // Single examples, which scatter by more.
-  if (estimate.moments && estimate.moments->blocks == estimate.moments->examples) return "";
+  if (estimate.estimate.blocks == 0) return "";
   const std::string blocks = BlocksText(row.examples, row.block_examples);
-  if (blocks.empty() || estimate.basis != Basis::kCounts) return blocks;
+  if (estimate.basis != Basis::kCounts) return blocks;
   return absl::StrCat(blocks, ", the widest that counts allow");
 }
 

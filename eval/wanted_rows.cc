@@ -155,9 +155,16 @@ absl::Status NoRunOf(const std::string& row, const CompareRequest& request,
       for (const auto& [key, entries] : RowsOfColumn(column)) rows.insert(LabelOf(key));
     }
   }
+  const std::string below = absl::StrCat(" below ", absl::StrJoin(request.runs, ", "));
+  if (rows.empty()) {
+    return absl::NotFoundError(absl::StrCat(
+        "no run of \"", row, "\": no run", below, " is scored on the ", request.split, " split",
+        request.metric.empty() ? "" : absl::StrCat(" and has ", request.metric)));
+  }
   return absl::NotFoundError(absl::StrCat(
       "no run of \"", row, "\"", request.task.empty() ? "" : absl::StrCat(" on ", request.task),
-      " below ", absl::StrJoin(request.runs, ", "), "; there are: ", absl::StrJoin(rows, ", ")));
+      request.metric.empty() ? "" : absl::StrCat(" with ", request.metric), below,
+      "; there are: ", absl::StrJoin(rows, ", ")));
 }
 
 }  // namespace lra::internal
