@@ -72,6 +72,30 @@ absl::Status WithRemedy(const absl::Status& status, const std::string& run) {
                                    " out of the folders that are read, to leave the run out"));
 }
 
+absl::StatusOr<std::shared_ptr<const ExampleValues>> ReadScores(const LocatedRecord& located,
+                                                                const SplitResult& result,
+                                                                const Metric& metric) {
+  absl::StatusOr<std::optional<ExampleValues>> examples =
+      ReadExampleScores(located.directory, result, metric);
+  if (!examples.ok()) return WithRemedy(examples.status(), located.directory);
+  if (!*examples) return nullptr;
+  return std::make_shared<const ExampleValues>(**std::move(examples));
+}
+
+// Where another metric is shown, the task's own one tells which runs trained, if the record has it.
+absl::Status AddOwnScores(Entry* entry) {
+  const auto own = MetricOf(entry->record().spec());
+  if (!own.ok() || (*own)->name() == entry->metric->name() || !(*own)->traits().tells_training)
+    return absl::OkStatus();
+  const Sums& sums = entry->result->sums();
+  if (!CheckSums(**own, "what scored this run", NamesOf(sums)).ok() ||
+      !std::isfinite((*own)->Value(sums)))
+    return absl::OkStatus();
+  LRA_ASSIGN_OR_RETURN(entry->own_examples, ReadScores(*entry->located, *entry->result, **own));
+  entry->own_metric = *own;
+  return absl::OkStatus();
+}
+
 absl::StatusOr<const Metric*> ShownMetric(const RunRecord& record,
                                           const LeaderboardOptions& options) {
   return MetricOf(record.spec(), options.metric);
@@ -170,10 +194,8 @@ absl::StatusOr<std::vector<Entry>> internal::SelectEntries(const FoundRuns& foun
     }
     Entry entry{&located, result, *metric};
     if (result != nullptr) {
-      absl::StatusOr<std::optional<ExampleValues>> examples =
-          ReadExampleScores(located.directory, *result, **metric);
-      if (!examples.ok()) return WithRemedy(examples.status(), located.directory);
-      if (*examples) entry.examples = std::make_shared<const ExampleValues>(**std::move(examples));
+      LRA_ASSIGN_OR_RETURN(entry.examples, ReadScores(located, *result, **metric));
+      LRA_RETURN_IF_ERROR(AddOwnScores(&entry));
       entry.damage = DamageOf(located, *result);
     }
     entries.push_back(std::move(entry));

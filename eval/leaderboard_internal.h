@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -20,7 +21,11 @@ struct Entry {
   const SplitResult* result = nullptr;  // of the options' split; nullptr of a run without a score
   const Metric* metric = nullptr;       // by which it is shown
   std::shared_ptr<const ExampleValues> examples{};  // null where they are not on record
-  bool is_missing = false;                          // stopped or still going
+  // The task's own metric, which tells whether the run trained, and the scores by it, like
+  // `examples`; null where it is the one shown, does not tell, or has no value.
+  const Metric* own_metric = nullptr;
+  std::shared_ptr<const ExampleValues> own_examples{};
+  bool is_missing = false;  // stopped or still going
   // What is wrong with its predictions file; empty if nothing is, or if the file is not there.
   std::string damage{};
   const RunRecord& record() const { return located->record; }
@@ -131,9 +136,12 @@ void FillAverages(const std::vector<ColumnRuns>& columns, const LeaderboardOptio
 std::vector<TableComparison> CompareColumns(const std::vector<ColumnRuns>& columns,
                                             const LeaderboardOptions& options,
                                             std::vector<OpenRow>* rows);
-// Whether a run trained: it did not fail, and it is above the majority class on the same examples.
-// Baselines did; so did every scored run where there is no majority class to compare with, or where
-// it cannot be compared, and by a metric that does not tell.
+// Whether a scored run is above the majority class on the same examples, by the task's own metric
+// where all have it; nullopt where there is no majority class on record, or where that cannot be
+// told.
+std::optional<bool> IsAboveMajority(const Entry& run, const ColumnRuns& column);
+// Whether a run trained: it did not fail, and IsAboveMajority(). Baselines did; so did every scored
+// run of which that cannot be told, or by a metric that does not tell.
 bool HasTrained(const Entry& run, const ColumnRuns& column);
 // These runs, all scored, as the statistics see them: on the examples that each of them has.
 RowRuns RowOf(const std::vector<const Entry*>& runs, const ColumnRuns& column);

@@ -19,6 +19,7 @@ namespace {
 using ::lra::testing::MakeBaseline;
 using ::lra::testing::MakeRun;
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -129,6 +130,38 @@ TEST(LeaderboardMetricsTest, AnyMetricOfTheStoredSumsCanBeShown) {
               AllOf(HasSubstr("1.500 1 run"), HasSubstr("listops (nats, lower is better)")));
   EXPECT_THAT(board.left_out,
               ElementsAre(AllOf(HasSubstr("labels has no value"), HasSubstr("nats"))));
+}
+
+// 345 of 2,000 are not above the 340 of the majority class, however sure the run is of them.
+TEST(LeaderboardMetricsTest, TheTasksOwnMetricTellsWhichRunsTrained) {
+  const std::vector<LocatedRecord> runs = {
+      By("", MakeBaseline("majority", 340), 4600),
+      By("", MakeRun({.method = "half", .seed = 0, .correct = 900}), 3000),
+      By("", MakeRun({.method = "half", .seed = 1, .correct = 345}), 3000)};
+  const Leaderboard board = Build(runs, kNats);
+  EXPECT_EQ(board.tables.at(0).rows.at(1).cells.at(0)->trained, 1);
+  EXPECT_THAT(board.tables[0].notes,
+              Contains(HasSubstr("half, seed 1, did not train: it is not above the majority")));
+}
+
+// Where it is the one shown, and of no run's examples on record, that cannot be told.
+TEST(LeaderboardMetricsTest, RunsThatCannotBeJudgedAreSaidToCount) {
+  const std::vector<LocatedRecord> runs = {
+      By(kNats, MakeBaseline("majority", 340), 4600),
+      By(kNats, MakeRun({.method = "half", .correct = 900}), 3000)};
+  const LeaderboardTable table = Build(runs).tables.at(0);
+  EXPECT_EQ(table.rows.at(1).cells.at(0)->trained, 1);
+  EXPECT_THAT(table.notes, Contains("listops: whether runs of half trained cannot be told without "
+                                    "scores of examples, so they count as trained."));
+}
+
+TEST(LeaderboardMetricsTest, IntervalsOfSeedsAloneAreOfNoBlocks) {
+  const std::vector<LocatedRecord> runs = {By("", MakeRun({.task = "text", .seed = 0})),
+                                           By("", MakeRun({.task = "text", .seed = 1}))};
+  EXPECT_THAT(WriteLeaderboard(Build(runs), TableFormat::kMarkdown),
+              HasSubstr("text: neighbouring examples depend on each other"));
+  EXPECT_THAT(WriteLeaderboard(Build(runs, kNats), TableFormat::kMarkdown),
+              Not(HasSubstr("neighbouring")));
 }
 
 // Records of guessed tokens have the counts, whatever scores of examples they keep. The runs'

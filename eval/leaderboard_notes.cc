@@ -33,10 +33,15 @@ std::string DescribeData(const ColumnRuns& column, const LeaderboardOptions& opt
       ").");
 }
 
-// Says what counts as one example where neighbours depend on each other; empty where none do.
+// Says what counts as one example where neighbours depend on each other; empty where none do, and
+// where intervals are about seeds alone.
 std::string DescribeBlocks(const ColumnRuns& column) {
   const Entry* const scored = column.first_scored();
-  if (scored == nullptr || column.block_examples == 1) return "";
+  const bool is_of_examples =
+      column.metric().traits().is_proportion ||
+      std::any_of(column.entries.begin(), column.entries.end(),
+                  [](const Entry& entry) { return entry.examples != nullptr; });
+  if (scored == nullptr || column.block_examples == 1 || !is_of_examples) return "";
   const int64_t examples = scored->result->examples();
   const std::string blocks = BlocksText(examples, column.block_examples);
   return absl::StrCat(
@@ -223,10 +228,23 @@ std::string DescribeChance(const ColumnRuns& column) {
 
 // Why scores at guessing are no failures here; empty where they are.
 std::string DescribeUnjudged(const ColumnRuns& column) {
-  if (column.metric().traits().tells_training || column.first_scored() == nullptr) return "";
-  return absl::StrCat(column.task, ": ", column.metric().name(),
-                      " does not tell which runs trained, since one may learn much and get no "
-                      "sequence right as a whole; so every scored run counts as trained.");
+  if (column.first_scored() == nullptr) return "";
+  if (!column.metric().traits().tells_training) {
+    return absl::StrCat(column.task, ": ", column.metric().name(),
+                        " does not tell which runs trained, since one may learn much and get no "
+                        "sequence right as a whole; so every scored run counts as trained.");
+  }
+  if (!WhyUnjudged(column).empty()) return "";  // DescribeChance() says it
+  std::set<std::string> methods;
+  for (const Entry& entry : column.entries) {
+    if (entry.result != nullptr && entry.record().kind() != RunRecord::BASELINE &&
+        !IsAboveMajority(entry, column))
+      methods.insert(entry.record().method());
+  }
+  if (methods.empty()) return "";
+  return absl::StrCat(column.task, ": whether runs of ", absl::StrJoin(methods, ", "),
+                      " trained cannot be told without scores of examples, so they count as "
+                      "trained.");
 }
 
 // A protocol looks at the test split once. A note tells of each run that looked more often.

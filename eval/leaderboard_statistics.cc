@@ -35,6 +35,23 @@ std::optional<double> Guessing(const ColumnRuns& column) {
   return majority.front().runs.front().value;
 }
 
+// The run, first, with the baselines of its column, by the task's own metric where all have it.
+ColumnRuns JudgedColumn(const Entry& run, const ColumnRuns& column) {
+  ColumnRuns judged{column.task, {run}, column.block_examples};
+  for (const Entry& entry : column.entries) {
+    if (entry.record().kind() == RunRecord::BASELINE && entry.result != nullptr)
+      judged.entries.push_back(entry);
+  }
+  const bool have_own = std::all_of(judged.entries.begin(), judged.entries.end(),
+                                    [](const Entry& entry) { return entry.own_metric != nullptr; });
+  for (Entry& entry : judged.entries) {
+    if (!have_own) break;
+    entry.metric = entry.own_metric;
+    entry.examples = entry.own_examples;
+  }
+  return judged;
+}
+
 // Whether every run of a cell that is not a baseline trained, in all rows.
 bool HasFailures(const std::vector<OpenRow>& rows, size_t column) {
   return std::any_of(rows.begin(), rows.end(), [&](const OpenRow& open) {
@@ -187,6 +204,13 @@ std::vector<TableComparison> CompareColumn(const ColumnRuns& column, size_t c,
 
 }  // namespace
 
+std::optional<bool> IsAboveMajority(const Entry& run, const ColumnRuns& column) {
+  const ColumnRuns judged = JudgedColumn(run, column);
+  const std::vector<RowRuns> majority = BaselinesOf(judged, WhichBaselines::kMajority);
+  if (majority.empty()) return std::nullopt;
+  return RunIsAbove(RowOf({&judged.entries.front()}, judged), 0, majority.front());
+}
+
 RowRuns RowOf(const std::vector<const Entry*>& runs, const ColumnRuns& column) {
   RowRuns row;
   row.metric = &column.metric();
@@ -204,8 +228,7 @@ bool HasTrained(const Entry& run, const ColumnRuns& column) {
   if (run.has_failed() || run.result == nullptr) return false;
   if (run.record().kind() == RunRecord::BASELINE || !column.metric().traits().tells_training)
     return true;
-  const std::vector<RowRuns> majority = BaselinesOf(column, WhichBaselines::kMajority);
-  return majority.empty() || RunIsAbove(RowOf({&run}, column), 0, majority.front()).value_or(true);
+  return IsAboveMajority(run, column).value_or(true);
 }
 
 std::vector<RowRuns> BaselinesOf(const ColumnRuns& column, WhichBaselines which) {
