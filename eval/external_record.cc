@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <optional>
+#include <set>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -20,6 +23,7 @@
 #include "eval/run_record.h"
 #include "eval/score_text.h"
 #include "lra/config.h"
+#include "lra/files.h"
 #include "lra/status_macros.h"
 
 namespace lra {
@@ -53,7 +57,7 @@ std::string Describe(const ExternalRun& run, bool only_labels) {
 }
 
 // Begins a warning about a split.
-std::string WarningPrefix(const std::string& split) { return absl::StrCat(split, " accuracy "); }
+std::string WarningPrefix(const std::string& split) { return absl::StrCat(split, " "); }
 
 // Empty unless the score is not above that of the majority class by more than chance. Rows in
 // another order than the data set's look like that, and nothing else shows it.
@@ -72,11 +76,38 @@ absl::StatusOr<std::string> MisorderWarning(absl::string_view directory, const E
   LRA_ASSIGN_OR_RETURN(const std::string score,
                        DescribeScoreWithInterval(*accuracy, result, {std::string(directory), task},
                                                  kWarnedConfidence));
-  return absl::StrCat(WarningPrefix(run.split), score, " is not above the majority class, ",
-                      accuracy->Text(majority),
+  return absl::StrCat(WarningPrefix(run.split), "accuracy ", score,
+                      " is not above the majority class, ", accuracy->Text(majority),
                       ", and no index says which example a row is about: rows in another order "
                       "than the data set's score like this; give --index FILE with the original "
                       "index of each row (`lra data export` lists them)");
+}
+
+// Empty unless a folder beside this one has the row's predictions as those of another seed.
+std::string RepeatWarning(absl::string_view directory, const ExternalRun& run,
+                          const SplitResult& result) {
+  namespace fs = std::filesystem;
+  const fs::path own = AbsolutePath(directory);
+  std::error_code ignored;
+  std::set<std::string> folders;
+  for (const fs::directory_entry& entry : fs::directory_iterator(own.parent_path(), ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name != own.filename().string() && absl::StrContains(name, run.name)) folders.insert(name);
+  }
+  for (const std::string& folder : folders) {
+    const absl::StatusOr<RunRecord> other = ReadRunRecord((own.parent_path() / folder).string());
+    if (!other.ok() || other->kind() != RunRecord::EXTERNAL || other->method() != run.name ||
+        other->seed() == run.seed)
+      continue;
+    const SplitResult* const same = FindResult(*other, run.split);
+    if (same == nullptr || same->predictions_sha256() != result.predictions_sha256()) continue;
+    return absl::StrCat(WarningPrefix(run.split), "predictions are those of seed ", other->seed(),
+                        " in ", folder, " beside it, bit for bit: ",
+                        SamePredictions(*same, result)
+                            ? "tables count one run"
+                            : "if they are of one run, tables count it twice");
+  }
+  return "";
 }
 
 // Classes without probabilities have no loss, nor has any example.
@@ -110,6 +141,12 @@ absl::Status CheckHasLabels(const ExternalRun& run) {
 }
 
 }  // namespace
+
+bool SamePredictions(const SplitResult& a, const SplitResult& b) {
+  return !a.predictions_sha256().empty() && a.predictions_sha256() == b.predictions_sha256() &&
+         HasSum(a.sums(), kNats) && std::isfinite(TotalOf(a.sums(), kNats)) &&
+         HasSum(b.sums(), kNats) && std::isfinite(TotalOf(b.sums(), kNats));
+}
 
 absl::StatusOr<ExternalRun> OpenExternalRun(const ExternalRequest& request) {
   LRA_ASSIGN_OR_RETURN(const Manifest manifest, ReadManifest(request.data_dir));
@@ -168,6 +205,8 @@ absl::StatusOr<RunRecord> WriteExternalRecord(absl::string_view directory, const
     if (!warning.empty()) record.add_warning(std::move(warning));
   }
   if (predictions.only_labels) ForgetTotals(&result);
+  if (std::string warning = RepeatWarning(directory, run, result); !warning.empty())
+    record.add_warning(std::move(warning));
   *record.add_results() = result;
   bool is_known = false;
   if (previous) {

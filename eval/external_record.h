@@ -50,11 +50,16 @@ std::string ExternalDirectory(absl::string_view runs, absl::string_view task,
 
 // Scores the split and writes predictions and record, which is returned. Other splits that the
 // folder has of this row and earlier looks at the test split stay; the same predictions again are
-// no new look. A score that is not above the majority class is warned of in the record unless the
-// files have an index, because rows in another order look like that. The errors of ReadPredictions;
-// InvalidArgument for a name that is taken or unfit for a folder; AlreadyExists when
-// the folder holds anything else.
+// no new look. The record is warned of a score that is not above the majority class unless the
+// files have an index, because rows in another order look like that; and of the same predictions as
+// another seed of the row in a folder beside this one, if the folder's name has the row's. The
+// errors of ReadPredictions; InvalidArgument for a name that is taken or unfit for a folder;
+// AlreadyExists when the folder holds anything else.
 absl::StatusOr<RunRecord> WriteExternalRecord(absl::string_view directory, const ExternalRun& run);
+
+// Whether two results are of the same logits: of one run, whatever its seeds are called. Classes
+// prove nothing, which are alike wherever models make one guess for all examples.
+bool SamePredictions(const SplitResult& a, const SplitResult& b);
 
 }  // namespace lra
 

@@ -21,8 +21,10 @@ namespace lra {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class ExternalRecordTest : public ::testing::Test {
  protected:
@@ -189,6 +191,27 @@ TEST_F(ExternalRecordTest, AWarningStaysWithItsSplit) {
     EXPECT_THAT(both->warning(), testing::Contains(HasSubstr("test accuracy 0.00 %")));
     EXPECT_EQ(both->warning_size(), i == 0 ? 2 : 1);
   }
+}
+
+TEST_F(ExternalRecordTest, ThePredictionsOfAnotherSeedAreWarnedOf) {
+  const auto warnings = [&](const std::string& folder, uint32_t seed) {
+    out_ = JoinPath(folder_.path(), folder);
+    run_.seed = seed;
+    const auto record = Write();
+    EXPECT_TRUE(record.ok()) << record.status();
+    return std::vector<std::string>(record->warning().begin(), record->warning().end());
+  };
+  const auto repeats = [](const std::string& words) {
+    return HasSubstr("test predictions are those of seed 0 in external-mine beside it, " + words);
+  };
+  Predict<float>({0, 0, 5, 2, 1, 0, 3, 1, 2, -1, 0, -2}, {4, 3});
+  EXPECT_THAT(warnings("external-mine", 0), Not(Contains(HasSubstr("predictions are those"))));
+  for (int i = 0; i < 2; ++i) {  // again: the warning is replaced
+    EXPECT_THAT(warnings("external-mine-s1", 1),
+                Contains(repeats("bit for bit: tables count one run")).Times(1));
+  }
+  Predict<float>({0, 0, 4, 2, 1, 0, 3, 1, 2, -1, 0, -2}, {4, 3});
+  EXPECT_THAT(warnings("external-mine-s1", 1), Not(Contains(HasSubstr("predictions are those"))));
 }
 
 TEST_F(ExternalRecordTest, NamesThatAreTakenOrUnfit) {

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "eval/external_record.h"
 #include "eval/leaderboard_internal.h"
 #include "eval/starting_run.h"
 #include "eval/table_cost.h"
@@ -221,6 +222,23 @@ bool IsSameRun(const Entry& a, const Entry& b) {
   return EqualExceptVolatile(record_a, record_b);
 }
 
+// Whether two runs are of one cell and seed or, of other code, one run under two seeds.
+bool IsRepeat(const Entry& a, const Entry& b) {
+  if (a.record().seed() == b.record().seed()) return true;
+  return a.record().kind() == RunRecord::EXTERNAL && b.record().kind() == RunRecord::EXTERNAL &&
+         a.result != nullptr && b.result != nullptr && SamePredictions(*a.result, *b.result);
+}
+
+// "is a copy of ": what the folder of `kept` follows.
+std::string HowItRepeats(const Entry& run, const Entry& kept) {
+  if (run.record().seed() != kept.record().seed()) {
+    return absl::StrCat("has, as seed ", run.record().seed(), ", the predictions of seed ",
+                        kept.record().seed(), ", ");
+  }
+  return IsSameRun(kept, run) ? "is a copy of "
+                              : "repeats method, settings and seed, but not the bits, of ";
+}
+
 // --- Rows ---
 
 int KindOrder(RunRecord::Kind kind) {
@@ -254,15 +272,14 @@ std::vector<Entry> OnePerSeed(std::vector<Entry> runs, std::vector<std::string>*
   });
   std::vector<Entry> kept;
   for (const Entry& run : runs) {
-    if (kept.empty() || kept.back().record().seed() != run.record().seed()) {
+    const auto repeated = std::find_if(kept.begin(), kept.end(),
+                                       [&](const Entry& other) { return IsRepeat(other, run); });
+    if (repeated == kept.end()) {
       kept.push_back(run);
       continue;
     }
-    const bool is_copy = IsSameRun(kept.back(), run);
-    left_out->push_back(absl::StrCat(
-        run.located->directory, ": ",
-        is_copy ? "is a copy of " : "repeats method, settings and seed, but not the bits, of ",
-        kept.back().located->directory, "; only that one is counted"));
+    left_out->push_back(absl::StrCat(run.located->directory, ": ", HowItRepeats(run, *repeated),
+                                     repeated->located->directory, "; only that one is counted"));
   }
   return kept;
 }

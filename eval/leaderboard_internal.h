@@ -95,8 +95,9 @@ std::map<RowKey, std::vector<Entry>> RowsOfColumn(const ColumnRuns& column);
 // "cosformer"; "cosformer (dropout=0.1)" of one variant among several, and wherever that was set by
 // hand.
 std::string LabelOf(const RowKey& key);
-// One run a seed, by seed. A second run of a seed is a copy (dropped) or contradicts the first
-// (reported).
+// One run a seed, by seed. A second run of a seed is a copy or contradicts the first; one of other
+// code may have SamePredictions() (eval/external_record.h) as another seed. Both are dropped and
+// reported.
 std::vector<Entry> OnePerSeed(std::vector<Entry> runs, std::vector<std::string>* left_out);
 // The column without the runs that no cell counts because they repeat another one's seed.
 ColumnRuns WithoutRepeats(const ColumnRuns& column);

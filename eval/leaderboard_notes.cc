@@ -365,7 +365,8 @@ std::vector<std::string> MakeNotes(const std::vector<ColumnRuns>& columns,
         if (!note.empty()) notes.push_back(std::move(note));
       }
     }
-    for (std::string note : {DescribeExternalRuns(column), DescribeBuilds(counted.back())}) {
+    for (std::string note :
+         {DescribeExternalRuns(counted.back()), DescribeBuilds(counted.back())}) {
       if (!note.empty()) notes.push_back(std::move(note));
     }
     AddDamage(column, &notes);

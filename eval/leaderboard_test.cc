@@ -198,6 +198,24 @@ TEST(LeaderboardTest, ABaselineOfEqualPredictionsIsACopy) {
   EXPECT_THAT(board.left_out[1], HasSubstr("other/majority: repeats"));
 }
 
+// Equal classes, which have no loss, prove nothing: runs that guess one class for all are alike.
+TEST(LeaderboardTest, OneFileOfLogitsIsOneRunWhateverItsSeeds) {
+  std::vector<LocatedRecord> runs;
+  for (const uint32_t seed : {0, 1}) {
+    runs.push_back(MakeRun({.method = "mine", .seed = seed, .kind = RunRecord::EXTERNAL}));
+    SplitResult& result = *runs.back().record.mutable_results(0);
+    result.set_predictions_sha256("ab12");
+    (*result.mutable_sums()->mutable_totals())[kNats] = 1000;
+  }
+  const Leaderboard once = Build(runs);
+  EXPECT_EQ(once.tables.at(0).rows.at(0).cells.at(0)->runs(), 1);
+  EXPECT_THAT(once.left_out, ElementsAre("runs/listops-mine-s1: has, as seed 1, the predictions of "
+                                         "seed 0, runs/listops-mine-s0; only that one is counted"));
+  for (LocatedRecord& run : runs)
+    (*run.record.mutable_results(0)->mutable_sums()->mutable_totals())[kNats] = std::nan("");
+  EXPECT_EQ(Build(runs).tables.at(0).rows.at(0).cells.at(0)->runs(), 2);
+}
+
 TEST(LeaderboardTest, ALaterLookAtTheTestSplitMakesNoOtherRun) {
   LocatedRecord copy = MakeRun({});
   copy.directory = "backup/copy";
