@@ -319,7 +319,7 @@ void RemoveStaleStaging(const std::string& target) {
 
 absl::StatusOr<StagingDirectory> StagingDirectory::Create(absl::string_view final_path,
                                                           bool replace) {
-  std::string target = WithoutTrailingSlashes(final_path);
+  LRA_ASSIGN_OR_RETURN(std::string target, FollowLinks(final_path));
   if (!replace) LRA_RETURN_IF_ERROR(CheckFreeFolder(target));
   LRA_RETURN_IF_ERROR(MakeDirectories(ParentOf(target)));
   RemoveStaleStaging(target);
@@ -357,10 +357,13 @@ absl::Status StagingDirectory::Commit() {
     const std::string fresh = std::exchange(path_, "");
     return ReplaceDirectory(fresh, final_path_);
   }
-  LRA_RETURN_IF_ERROR(CheckFreeFolder(final_path_));
-  LRA_RETURN_IF_ERROR(RenameAndSync(path_, final_path_));
+  if (rename(path_.c_str(), final_path_.c_str()) != 0) {
+    const int error = errno;
+    LRA_RETURN_IF_ERROR(CheckFreeFolder(final_path_));
+    return FileError(error, "rename to", final_path_);
+  }
   path_.clear();
-  return absl::OkStatus();
+  return SyncFolder(ParentOf(final_path_));
 }
 
 absl::Status ReplaceDirectory(absl::string_view fresh_path, absl::string_view out_path) {

@@ -39,6 +39,9 @@ absl::Status ReplaceDirectory(absl::string_view fresh, absl::string_view out);
 std::string JoinPath(absl::string_view a, absl::string_view b);
 // From the root on, without "." and "..", and without a slash at its end.
 std::string AbsolutePath(absl::string_view path);
+// Where a folder of this name lies or would be made: links at its end are followed, even to what is
+// not there yet, and a slash or "/." at its end is dropped. InvalidArgument for links in a circle.
+absl::StatusOr<std::string> FollowLinks(absl::string_view path);
 // Digest of a file's bytes, read in blocks. InvalidArgument for a pipe or a device.
 absl::StatusOr<Sha256Digest> HashFile(absl::string_view path);
 
@@ -84,7 +87,8 @@ class FileWriter {
 
 // A folder being filled: write into path(), then Commit() renames it to its final name; without
 // Commit it is removed. Create also removes what killed processes left beside the same target, once
-// it is a minute old. Fails if the target exists, unless it is an empty folder.
+// it is a minute old. Fails if the target exists, unless it is an empty folder. Where the target is
+// a link, all of this is about the folder that it leads to, and the link stays.
 class StagingDirectory {
  public:
   // With `replace`, Commit replaces an existing folder (ReplaceDirectory).
@@ -95,6 +99,7 @@ class StagingDirectory {
   ~StagingDirectory();
 
   const std::string& path() const { return path_; }
+  // AlreadyExists if the target has been filled since.
   absl::Status Commit();
 
  private:

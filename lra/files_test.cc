@@ -185,7 +185,7 @@ TEST(StagingDirectoryTest, AppearsWholeOrNotAtAll) {
     ASSERT_TRUE(WriteFileAtomically(JoinPath(dropped->path(), "a"), "1").ok());
   }
   EXPECT_THAT(Names(folder.File("deep")), IsEmpty());
-  auto staging = StagingDirectory::Create(folder.File("deep/set/"));
+  auto staging = StagingDirectory::Create(folder.File("deep/set/./"));
   ASSERT_TRUE(staging.ok()) << staging.status();
   ASSERT_TRUE(WriteFileAtomically(JoinPath(staging->path(), "a"), "1").ok());
   EXPECT_FALSE(FileExists(folder.File("deep/set")));
@@ -211,6 +211,26 @@ TEST(StagingDirectoryTest, AnEmptyTargetIsReplacedAFullOneIsNot) {
   EXPECT_EQ(*ReadFile(folder.File("set/a")), "1");
   EXPECT_EQ(StagingDirectory::Create(folder.File("set/a")).status().code(),
             absl::StatusCode::kAlreadyExists);
+}
+
+TEST(StagingDirectoryTest, ALinkStaysAndWhatItLeadsToIsFilled) {
+  const TestFolder folder;
+  ASSERT_TRUE(MakeDirectories(folder.File("disk/empty")).ok());
+  for (const char* name : {"empty", "missing"}) {
+    const std::string link = folder.File(absl::StrCat(name, "-link"));
+    const std::string in_disk = absl::StrCat("disk/", name);
+    std::filesystem::create_directory_symlink(in_disk, link);
+    for (const bool replace : {false, true}) {
+      auto staging = StagingDirectory::Create(link, replace);
+      ASSERT_TRUE(staging.ok()) << staging.status();
+      ASSERT_TRUE(WriteFileAtomically(JoinPath(staging->path(), replace ? "b" : "a"), "1").ok());
+      ASSERT_EQ(staging->Commit(), absl::OkStatus());
+      EXPECT_TRUE(std::filesystem::is_symlink(link));
+      EXPECT_THAT(Names(folder.File(in_disk)), ElementsAre(replace ? "b" : "a"));
+    }
+  }
+  EXPECT_THAT(Names(folder.File("disk")), ElementsAre("empty", "missing"));
+  EXPECT_THAT(Names(folder.path()), ElementsAre("disk", "empty-link", "missing-link"));
 }
 
 // Makes a folder with one file, last changed `age_seconds` ago.
@@ -307,21 +327,6 @@ TEST(ReplaceDirectoryTest, AnErrorLeavesTheOldOne) {
   EXPECT_EQ(no_old.code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(no_old.message()), HasSubstr("none"));
   EXPECT_THAT(Names(folder.path()), IsEmpty());  // the new folder is removed
-}
-
-TEST(PathTest, Join) {
-  EXPECT_EQ(JoinPath("a", "b"), "a/b");
-  EXPECT_EQ(JoinPath("a/", "b"), "a/b");
-  EXPECT_EQ(JoinPath("a", "/b"), "/b");
-  EXPECT_EQ(JoinPath("", "b"), "b");
-  EXPECT_EQ(JoinPath("a", ""), "a");
-}
-
-TEST(PathTest, AnAbsolutePathEndsWithAName) {
-  for (const char* path : {"/a/b", "/a/b/", "/a/./b//", "/a/c/../b", "/a/b/c/.."})
-    EXPECT_EQ(AbsolutePath(path), "/a/b") << path;
-  EXPECT_EQ(AbsolutePath("/"), "/");
-  EXPECT_EQ(AbsolutePath("b/"), JoinPath(AbsolutePath("."), "b"));
 }
 
 TEST(FileLock, SecondHolderIsRefusedUntilTheFirstIsGone) {

@@ -93,6 +93,10 @@ expect 0 'part 1/2' "$lra" data prepare pathfinder32 "${small[@]}" --shard 1/2 -
 expect 2 'k/n with 0 <= k < n' "$lra" data prepare pathfinder32 "${small[@]}" --shard 2/2 --out parts/2
 expect 2 'these are missing: 1' "$lra" data join parts/0 --out joined --quiet
 expect 0 '60 examples' "$lra" data join parts/1 parts/0 --out joined --quiet
+mkdir elsewhere && ln -s elsewhere dataset
+expect 0 '60 examples' "$lra" data join parts/1 parts/0 --out dataset/. --quiet
+[ -L dataset ] || { echo "FAILED: a link was replaced by data"; failures=$((failures + 1)); }
+diff -r data/pathfinder32 elsewhere || { echo "FAILED: data behind a link differs"; failures=$((failures + 1)); }
 diff -r data/pathfinder32 joined || { echo "FAILED: parts do not join to the whole"; failures=$((failures + 1)); }
 for out in parts/0 parts/0/whole ./parts/1/../0/whole link/whole; do
   ln -sfn parts/1 link
