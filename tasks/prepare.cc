@@ -149,6 +149,26 @@ PrepareOptions WithPlainOut(PrepareOptions options) {
   return options;
 }
 
+// For what was made, where data is there; what an import gives is known only now.
+absl::StatusOr<PrepareResult> KeepIfSame(const PrepareOptions& options, const Manifest& made,
+                                         const Manifest& there) {
+  if (WithoutProgram(made) != WithoutProgram(there)) return OtherDataError(options, there);
+  return PrepareResult{there, true};
+}
+
+// Where another process has made data in the folder meanwhile, that data is kept, with `force` too.
+absl::StatusOr<PrepareResult> CommitOrKeep(PrepareOptions options, const Plan& plan, Manifest made,
+                                           StagingDirectory* staging) {
+  const absl::Status committed = staging->Commit();
+  if (absl::IsAlreadyExists(committed)) {
+    options.force = false;
+    LRA_ASSIGN_OR_RETURN(const std::optional<Manifest> there, WhatIsThere(options, plan));
+    if (there) return KeepIfSame(options, made, *there);
+  }
+  LRA_RETURN_IF_ERROR(committed);
+  return PrepareResult{std::move(made), false};
+}
+
 absl::StatusOr<Manifest> Fill(const PrepareOptions& options, const Plan& plan,
                               absl::string_view directory) {
   int64_t total = 0;
@@ -177,17 +197,12 @@ absl::StatusOr<PrepareResult> Prepare(const PrepareOptions& asked) {
   LRA_ASSIGN_OR_RETURN(const Plan plan, MakePlan(options));
   const Target target = Inspect(options.out);
   LRA_ASSIGN_OR_RETURN(const std::optional<Manifest> there, WhatIsThere(options, plan));
-  // What an import gives is known only when it is done.
   if (there && options.raw.empty()) return PrepareResult{*there, true};
   LRA_ASSIGN_OR_RETURN(StagingDirectory staging,
                        StagingDirectory::Create(options.out, /*replace=*/target == Target::kData));
   LRA_ASSIGN_OR_RETURN(Manifest manifest, Fill(options, plan, staging.path()));
-  if (there) {
-    if (WithoutProgram(manifest) != WithoutProgram(*there)) return OtherDataError(options, *there);
-    return PrepareResult{*there, true};
-  }
-  LRA_RETURN_IF_ERROR(staging.Commit());
-  return PrepareResult{std::move(manifest), false};
+  if (there) return KeepIfSame(options, manifest, *there);
+  return CommitOrKeep(options, plan, std::move(manifest), &staging);
 }
 
 absl::StatusOr<bool> IsPrepared(const PrepareOptions& asked) {

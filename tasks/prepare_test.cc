@@ -7,8 +7,10 @@
 #include <filesystem>
 #include <map>
 #include <set>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
 #include "datasets/manifest.h"
 #include "lra/config.h"
 #include "lra/files.h"
@@ -153,6 +155,38 @@ TEST_F(PrepareTest, WhatIsThereIsKeptComparedOrReplaced) {
   EXPECT_THAT(Names(folder_.path()), testing::ElementsAre("listops"));
 }
 
+// The faster one's data stays; it is the other's, too, unless that asked for something else.
+TEST_F(PrepareTest, TwoAtOnceMakeTheSameData) {
+  const auto both = [&](uint32_t seed_of_second) {
+    absl::Notification begin;
+    std::vector<absl::StatusOr<PrepareResult>> results(2, absl::UnknownError("not run"));
+    std::vector<std::thread> threads;
+    for (uint32_t i : {0, 1}) {
+      threads.emplace_back([&, i] {
+        PrepareOptions options = SmallListOps(out_);
+        options.set[3] = "train_examples=20000";  // so that both begin before one ends
+        options.seed = i * seed_of_second;
+        options.threads = 1;
+        begin.WaitForNotification();
+        results[i] = Prepare(options);
+      });
+    }
+    begin.Notify();
+    for (std::thread& thread : threads) thread.join();
+    return results;
+  };
+  const auto same = both(0);
+  ASSERT_TRUE(same[0].ok() && same[1].ok()) << same[0].status() << same[1].status();
+  EXPECT_NE(same[0]->was_there, same[1]->was_there);
+  ExpectValid(out_);
+  ASSERT_TRUE(RemoveAll(out_).ok());
+  const auto other = both(5);
+  ASSERT_NE(other[0].ok(), other[1].ok());
+  EXPECT_THAT(std::string(other[other[0].ok() ? 1 : 0].status().message()),
+              HasSubstr("holds other data"));
+  EXPECT_THAT(Names(folder_.path()), testing::ElementsAre("listops"));
+}
+
 TEST_F(PrepareTest, DamagedDataIsNotTakenForGood) {
   PrepareOptions options = SmallListOps(out_);
   ASSERT_TRUE(Prepare(options).ok());
@@ -197,6 +231,8 @@ TEST_F(PrepareTest, WrongUseStartsNothing) {
   EXPECT_THAT(status([](auto* o) { o->raw = "x", o->seed = 1; }),
               HasSubstr("--seed is for generated data"));
   EXPECT_THAT(status([](auto* o) { o->out = ""; }), HasSubstr("no output folder"));
+  const auto import_copy = [&](auto* o) { o->task = "copy", o->set = {}, o->raw = folder_.path(); };
+  EXPECT_THAT(status(import_copy), HasSubstr("task copy cannot be imported: leave --raw out"));
   PrepareOptions options = SmallListOps(out_);
   options.task = "listop";
   EXPECT_THAT(std::string(Prepare(options).status().message()), HasSubstr("listops"));

@@ -17,7 +17,8 @@ absl::StatusOr<EncodedExample> Task::Generate(uint32_t seed, uint32_t split, uin
 }
 
 absl::StatusOr<std::unique_ptr<RawReader>> Task::OpenRaw(std::unique_ptr<RawSource> source) const {
-  return absl::UnimplementedError(absl::StrCat("task ", Spec().name(), " cannot be imported"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("task ", Spec().name(), " cannot be imported: leave --raw out"));
 }
 
 absl::StatusOr<EncodedExample> Task::Encode(const RawExample& raw) const {

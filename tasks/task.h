@@ -103,6 +103,7 @@ class Task {
   // --- Imported tasks ---
   // What `--raw` takes, for people: "lra_release.gz or a folder with basic_{train,val,test}.tsv".
   virtual std::string RawDescription() const { return ""; }
+  // InvalidArgument where the task is only generated.
   virtual absl::StatusOr<std::unique_ptr<RawReader>> OpenRaw(
       std::unique_ptr<RawSource> source) const;
   // Errors name the column and the value; the caller adds raw.where.

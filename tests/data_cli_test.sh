@@ -54,6 +54,7 @@ expect 2 'holds task "text", not "listops"' "$lra" baseline listops --data data/
 expect 1 'SLICES|HOLDOUT' "$lra" train --task text "${smoke[@]}" --set view.split=OFFICIAL --out refused
 rm tree/aclImdb/test/pos/*
 expect 2 'has no reviews in test/pos' "$lra" data prepare text --raw tree --out other --quiet
+expect 2 'task copy cannot be imported: leave --raw out' "$lra" data prepare copy --raw tree --out other --quiet
 [ ! -e other ] && [ ! -e refused ] || { echo "FAILED: a refused command left something"; failures=$((failures + 1)); }
 
 # Pairs are made of the ends of reviews, by the films that they are about.
