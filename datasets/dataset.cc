@@ -16,6 +16,16 @@
 namespace lra {
 namespace {
 
+// What to do where "train", "validation" or "test" is not stored.
+std::string InsteadOfSplit(const Manifest& manifest, absl::string_view name,
+                           absl::string_view directory) {
+  const std::string stored =
+      StoredSplit(manifest, ResolveSplitRule(manifest, DataView()).value(), name);
+  if (FindSplit(manifest, stored) == nullptr) return HowToMake(manifest.spec().name(), directory);
+  return absl::StrCat(name, " is cut from ", stored, " by the view: --split ", stored,
+                      " shows what is stored, lra data export what a run reads");
+}
+
 absl::StatusOr<std::vector<const ManifestSplit*>> ChooseSplits(
     const Manifest& manifest, const std::vector<std::string>& names, absl::string_view directory) {
   std::vector<const ManifestSplit*> chosen;
@@ -28,9 +38,9 @@ absl::StatusOr<std::vector<const ManifestSplit*>> ChooseSplits(
     const ManifestSplit* split = FindSplit(manifest, name);
     if (split == nullptr) {
       if (!IsSplitName(name)) return UnknownNameError("split", name, known);
-      return absl::NotFoundError(absl::StrCat(
-          directory, " has no split \"", name, "\"; it has ", absl::StrJoin(known, ", "), "; ",
-          HowToMake(manifest.spec().name(), directory), " --force"));
+      return absl::NotFoundError(absl::StrCat(directory, " has no split \"", name, "\"; it has ",
+                                              absl::StrJoin(known, ", "), "; ",
+                                              InsteadOfSplit(manifest, name, directory)));
     }
     chosen.push_back(split);
   }

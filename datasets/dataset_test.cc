@@ -232,11 +232,28 @@ TEST_F(DatasetTest, SaysHowToGetWhatIsNotThere) {
   Write(SmallSpec());
   const absl::Status split = Dataset::Open(path_, {.splits = {"validation"}}).status();
   EXPECT_EQ(split.code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(std::string(split.message()),
-              HasSubstr("no split \"validation\"; it has train, test"));
+  EXPECT_EQ(split.message(),
+            absl::StrCat(path_,
+                         " has no split \"validation\"; it has train, test; validation is cut "
+                         "from train by the view: --split train shows what is stored, lra "
+                         "data export what a run reads"));
   const absl::Status misspelt = Dataset::Open(path_, {.splits = {"tests"}}).status();
   EXPECT_EQ(misspelt.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(misspelt.message()), HasSubstr("did you mean \"test\""));
+}
+
+// No command puts one split beside those that are there.
+TEST_F(DatasetTest, ASplitThatNoViewCutsHasNoAdviceToReplaceTheData) {
+  const std::vector<EncodedExample> examples(10, EncodedExample{{1, 2, 3}, {}, 0, {}});
+  const auto no_train = [&](const std::string& stored) {
+    LRA_CHECK(RemoveAll(path_).ok());
+    WriteTestData(path_, SmallSpec(), {{stored, examples}});
+    return std::string(Dataset::Open(path_, {.splits = {"train"}}).status().message());
+  };
+  EXPECT_THAT(no_train("test"), testing::AllOf(HasSubstr("no split \"train\"; it has test; "),
+                                               testing::Not(HasSubstr("--force")),
+                                               testing::Not(HasSubstr("is cut from"))));
+  EXPECT_THAT(no_train("all"), HasSubstr("it has all; train is cut from all by the view"));
 }
 
 // A manifest with a correct seal and arbitrary text must give an answer or an error, never a crash.

@@ -33,6 +33,7 @@ expect 0 'nothing was done' bash -c "cat reviews.tar.gz | '$lra' data prepare te
 expect 0 'valid, canonical: no$' "$lra" data verify text --quiet
 expect 0 'a bad film, number 0 of train' "$lra" data show text --n 1
 expect 0 '"split": "test"' "$lra" data show text --split test --n 1 --json
+expect 2 'validation is cut from train by the view: --split train shows .*run reads$' "$lra" data show text --split validation
 expect 2 'not about images' "$lra" data show text --png x.png
 expect 0 'bag_of_units +[0-9.]+ %' "$lra" baseline text --quiet
 expect 0 'ngram_linear +100.00 %' "$lra" baseline text --quiet
@@ -94,6 +95,7 @@ expect 0 'part 1/2' "$lra" data prepare pathfinder32 "${small[@]}" --shard 1/2 -
 expect 2 'k/n with 0 <= k < n' "$lra" data prepare pathfinder32 "${small[@]}" --shard 2/2 --out parts/2
 expect 2 'these are missing: 1' "$lra" data join parts/0 --out joined --quiet
 expect 0 '60 examples' "$lra" data join parts/1 parts/0 --out joined --quiet
+expect 2 'train is cut from all by the view: --split all shows .*run reads$' "$lra" data show pathfinder32 --split train
 mkdir elsewhere && ln -s elsewhere dataset
 expect 0 '60 examples' "$lra" data join parts/1 parts/0 --out dataset/. --quiet
 [ -L dataset ] || { echo "FAILED: a link was replaced by data"; failures=$((failures + 1)); }
