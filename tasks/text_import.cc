@@ -1,6 +1,7 @@
 #include "tasks/text_import.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <memory>
 #include <optional>
@@ -52,16 +53,22 @@ std::vector<std::string> InOrder(const LabelCounts& labels) {
   return ordered;
 }
 
-// "1" and "01" would be two classes.
+// "1", "01" and "1.0" would be three classes.
 absl::Status CheckNumbers(const std::string& paths, const LabelCounts& labels) {
-  const std::vector<std::pair<int64_t, std::string>> numbered = Numbered(labels);
-  const auto twice =
-      std::adjacent_find(numbered.begin(), numbered.end(),
-                         [](const auto& a, const auto& b) { return a.first == b.first; });
-  if (twice == numbered.end()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      paths, ": the labels ", QuotedName(twice->second), " and ", QuotedName((twice + 1)->second),
-      " are one number, ", twice->first, "; write it in one way"));
+  // By value and its whole part: a double alone does not tell large whole numbers apart.
+  std::map<std::pair<double, int64_t>, std::string> spelling;
+  for (const auto& [label, examples] : labels) {
+    double value = 0;
+    int64_t whole = 0;
+    if (!absl::SimpleAtod(label, &value) || !(std::abs(value) < 0x1p63)) continue;
+    if (!absl::SimpleAtoi(label, &whole)) whole = static_cast<int64_t>(value);
+    const auto [first, is_new] = spelling.try_emplace({value, whole}, label);
+    if (is_new) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(paths, ": the labels ", QuotedName(first->second), " and ", QuotedName(label),
+                     " are one number; write it in one way"));
+  }
+  return absl::OkStatus();
 }
 
 // --- The first reading ---

@@ -177,10 +177,16 @@ TEST_F(TextImportTest, ANumberIsOneClass) {
   ASSERT_TRUE(imported.ok()) << imported.status();
   EXPECT_THAT(imported->manifest.class_names(), ElementsAre("-1", "+1"));
   ASSERT_EQ(RemoveAll(imported->directory), absl::OkStatus());
-  options.test = WriteTable("test.csv", {"1", "-1"}, 1);
-  EXPECT_EQ(Refusal(options),
-            absl::StrCat(options.train, ", ", options.test,
-                         ": the labels \"+1\" and \"1\" are one number, 1; write it in one way"));
+  for (const char* again : {"1", "1.0", "10e-1"}) {
+    options.test = WriteTable("test.csv", {again, "-1"}, 1);
+    EXPECT_EQ(Refusal(options),
+              absl::StrCat(options.train, ", ", options.test, ": the labels \"+1\" and \"", again,
+                           "\" are one number; write it in one way"));
+  }
+  // One double, two numbers.
+  options.train = WriteTable("train.csv", {"9007199254740992", "9007199254740993"}, 10);
+  options.test = WriteTable("test.csv", {"9007199254740992", "nan", "inf"}, 1);
+  EXPECT_EQ(ImportTexts(options).status(), absl::OkStatus());
 }
 
 TEST_F(TextImportTest, SaysWhichClassesTrainAndTestDoNotShare) {
