@@ -81,19 +81,22 @@ class MnistReader : public RawReader {
         return absl::DataLossError(
             absl::StrCat(source_->name(), " holds ", kFiles[file], " twice"));
       }
-      LRA_RETURN_IF_ERROR(Annotate(ReadFile(file, *entry), entry->name));
+      LRA_ASSIGN_OR_RETURN(std::string bytes,
+                           ReadWholeEntry(source_.get(), *entry, MaxFileBytes()));
+      LRA_RETURN_IF_ERROR(Annotate(KeepFile(file, entry->name, std::move(bytes)), entry->name));
       if (file < 2) return true;
     }
   }
 
-  absl::Status ReadFile(int file, const RawEntry& entry) {
+  // Enough for another of the four files: where two are swapped, a header says best what is wrong.
+  size_t MaxFileBytes() const {
+    return 2 * kHeaderBytes + size_t{kImageBytes} * std::max(images_[0], images_[1]);
+  }
+
+  absl::Status KeepFile(int file, absl::string_view name, std::string bytes) {
     const int split = file % 2;
-    const size_t bytes_each = file < 2 ? kImageBytes : 1;
-    const size_t max_bytes = kHeaderBytes + bytes_each * images_[split];
-    LRA_ASSIGN_OR_RETURN(std::string bytes,
-                         ReadWholeEntry(source_.get(), entry, max_bytes + kHeaderBytes));
-    if (absl::EndsWith(entry.name, ".gz")) {
-      LRA_ASSIGN_OR_RETURN(bytes, Decompress(bytes, max_bytes + 1));
+    if (absl::EndsWith(name, ".gz")) {
+      LRA_ASSIGN_OR_RETURN(bytes, Decompress(bytes, MaxFileBytes()));
     }
     Sha256 hash;  // of what is inside, so that it does not depend on the compression
     hash.Update(bytes.data(), bytes.size());

@@ -89,9 +89,18 @@ TEST_F(MnistTest, RefusesWithTheFileAndWhatIsWrong) {
        {Put(images, good.substr(0, good.size() - 1)), {images, "2351 bytes behind", "2352"}},
        {Put(images, good + "x"), {images, "2353 bytes behind", "2352"}},
        {Put(images, Images(2)), {images, "2 x 28 x 28", "3 x 28 x 28"}},
+       {Put(labels, MakeIdx({60}, std::string(60, '\0'))), {labels, "60 bytes, must be of 2"}},
+       {Put(labels, Images(2)), {labels, "begins with 0x00000803"}},
        {Put(labels, MakeIdx({2}, "\x01\x0a")), {labels, "label 1 is 10, must be 0 to 9"}},
        {Put(labels, std::string("\x1f\x8b\x08", 3)), {labels}},
        {All({Drop(labels), Put(labels + ".gz", "\x1f\x8b\x08 cut off")}), {labels + ".gz"}}});
+}
+
+TEST_F(MnistTest, AFileThatIsTooLongIsNamedOnce) {
+  Entries entries = Good();
+  Put("t10k-labels-idx1-ubyte", std::string(10 * kPixels, 'x'))(&entries);
+  EXPECT_EQ(Refusal(WriteFolder(entries)).message(),
+            "t10k-labels-idx1-ubyte: the file is longer than 2384 bytes");
 }
 
 TEST(IdxTest, RoundTripAndTypes) {
