@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "lra/parallel.h"
@@ -57,6 +58,15 @@ std::string BoundsText(const FlagRules& rules) {
   return std::isfinite(least) ? absl::StrCat("at least ", least) : "";
 }
 
+// Whether the text is a whole number above those of the type.
+template <class Number>
+bool IsTooLarge(const std::string& text) {
+  const bool is_whole = text.find_first_not_of("0123456789") == std::string::npos;
+  double value = 0;
+  return std::is_integral_v<Number> && is_whole && absl::SimpleAtod(text, &value) &&
+         value >= static_cast<double>(std::numeric_limits<Number>::max());
+}
+
 // Refuses what is no number, or none that the rules allow, in words; CLI11 prints the bounds of a
 // double with all of their digits.
 template <class Number>
@@ -64,6 +74,8 @@ std::string NumberError(const FlagRules& rules, const std::string& text) {
   const std::string bounds = BoundsText<Number>(rules);
   Number number{};
   if (!CLI::detail::lexical_cast(text, number)) {
+    if (IsTooLarge<Number>(text) && rules.allowed != FlagRules::kRange)
+      return absl::StrCat("is ", text, ", must be at most ", std::numeric_limits<Number>::max());
     return absl::StrCat("is ", text, ", must be a ", std::is_integral_v<Number> ? "whole " : "",
                         "number", bounds.empty() ? "" : ", ", bounds);
   }

@@ -235,6 +235,8 @@ expect 2 'keep-checkpoints: is 0, must be at least 1$' "$lra" train "${smoke[@]}
 expect 2 'checkpoint-minutes: is soon, must be a number, at least 0$' "$lra" train "${smoke[@]}" --attention linear --out x --checkpoint-minutes soon
 expect 0 'checkpoint-minutes FLOAT:NONNEGATIVE=10' "$lra" train --help
 expect 2 'micro-batch: is 1.5, must be a whole number, at least 0$' "$lra" train "${smoke[@]}" --attention linear --out x --micro-batch 1.5
+expect 2 'seed: is 4294967296, must be at most 4294967295$' "$lra" data prepare listops --out x --seed=4294967296
+expect 2 'keep-checkpoints: is 99999999999, must be at most 2147483647$' "$lra" train "${smoke[@]}" --attention linear --out x --keep-checkpoints 99999999999
 expect 2 'temperature: is 101, must be 0 to 100$' "$lra" generate x --temperature 101
 expect 2 'memory-budget: is -4GB, must be a size such as 800MB or 4GB$' "$lra" train "${smoke[@]}" --attention linear --out x --memory-budget -4GB
 expect 2 'memory: is 4XB, must be a size such as' "$lra" run listops_smoke --executor slurm --memory 4XB
