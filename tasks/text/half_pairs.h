@@ -14,7 +14,8 @@
 
 namespace lra::text {
 
-// The films are divided by these shares, so that no film is in two splits.
+// The films are divided by these shares, so that no IMDB title number is in two splits. (Two films
+// have two numbers; the data is pinned with them.)
 inline constexpr double kValidationShare = 0.1, kTestShare = 0.1;
 
 // 0 train, 1 validation, 2 test; depends on the film's identifier and the seed alone.
