@@ -68,7 +68,8 @@ absl::Status PrintOnce(const std::string& folder, const std::vector<SuiteCell>& 
   // A machine without Slurm reads the same folder.
   if (!asked.ok() && !absl::IsNotFound(asked)) std::cerr << "note: " << asked.message() << "\n";
   const EstimateOfCell estimates = ReadEstimates(folder, cells);
-  const SuitePlan plan = MakePlan(folder, cells, statuses, estimates, WorkersOf(estimates));
+  const SuitePlan plan =
+      MakePlan(folder, cells, statuses, estimates, {.workers = WorkersOf(estimates)});
   *goes_on = plan.left > 0;
   if (context.json) {
     std::cout << StatusJson(cells, statuses) << std::flush;

@@ -107,7 +107,7 @@ TEST(CellDifferencesTest, StandInStatusAndPlan) {
   EXPECT_EQ(runs[1]["set_apart_by"], std::vector<std::string>{"model.stem_tokens=7"});
   EXPECT_FALSE(runs[0].contains("set_apart_by"));
 
-  const SuitePlan plan = MakePlan("", cells, statuses, {}, 1);
+  const SuitePlan plan = MakePlan("", cells, statuses, {}, {});
   const std::string text = PlanText(cells, plan);
   EXPECT_THAT(text, HasSubstr("  set apart by         left    a run"));
   EXPECT_THAT(text, HasSubstr(absl::StrCat(stem, "  model.stem_tokens=7  2 of 2")));
@@ -121,7 +121,7 @@ TEST(CellDifferencesTest, AreNoneWhereNamesSayAll) {
   EXPECT_THAT(DifferencesOf(cells), IsEmpty());
   EXPECT_THAT(StatusText(cells, std::vector<CellStatus>(2)),
               HasSubstr("listops-linear-smoke-s0  waiting\n"));
-  EXPECT_THAT(PlanText(cells, MakePlan("", cells, std::vector<CellStatus>(2), {}, 1)),
+  EXPECT_THAT(PlanText(cells, MakePlan("", cells, std::vector<CellStatus>(2), {}, {})),
               Not(HasSubstr("set apart")));
 }
 

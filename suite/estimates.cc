@@ -134,6 +134,7 @@ class Measuring {
       kept.set_key(EstimateKey(cell, options_));
     *kept.mutable_estimate() = *estimate;
     kept.set_workers(options_.workers);
+    kept.set_device(options_.device);
     kept.set_unix_seconds(UnixSeconds());
     return WriteFileAtomically(EstimatePath(options_.out, name), ToTextProto(kept));
   }
@@ -155,9 +156,9 @@ std::string EstimateKey(const SuiteCell& cell, const MeasureOptions& options) {
   const Versions program = RunVersions("");
   return Sha256Hex(absl::StrJoin(
       {CellFingerprint(cell.config), data == options.data_of_task.end() ? "" : data->second,
-       absl::StrCat(options.threads, options.pinning.locks == nullptr ? "" : " pinned",
-                    options.scores_last ? "" : " no last"),
-       absl::StrCat(options.workers), DescribeMachine().cpu(), program.lra(), program.commit()},
+       absl::StrCat(options.threads, options.pinning.locks == nullptr ? "" : " pinned"),
+       absl::StrJoin(options.train_flags, "\n"), absl::StrCat(options.workers),
+       DescribeMachine().cpu(), program.lra(), program.commit()},
       "\n"));
 }
 

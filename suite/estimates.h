@@ -27,7 +27,8 @@ struct MeasureOptions {
   Pinning pinning;
   Deadline deadline;
   bool is_quiet = false;
-  bool scores_last = true;  // the last checkpoint of a run, beside the selected one
+  std::string device;                    // of the runs (DeviceKind)
+  std::vector<std::string> train_flags;  // device, kernels and all else that `command` adds
   // SHA-256 of the data of each task (DataDigest).
   std::map<std::string, std::string> data_of_task;
   // What measures a run and prints a RunEstimate as JSON; it may use a folder of this name.

@@ -34,11 +34,12 @@ struct Sum {
 
 std::map<std::string, RunCost> FinishedCosts(const std::string& out,
                                              const std::vector<SuiteCell>& cells,
-                                             const std::vector<CellStatus>& statuses) {
+                                             const std::vector<CellStatus>& statuses,
+                                             const std::string& device) {
   std::map<std::string, Sum> sums;
   for (size_t i = 0; i < cells.size(); ++i) {
-    if (const auto time = WholeTime(out, cells[i], statuses[i]))
-      sums[CellName(cells[i])].Add(*time);
+    const auto time = WholeTime(out, cells[i], statuses[i]);
+    if (time && (device.empty() || time->device() == device)) sums[CellName(cells[i])].Add(*time);
   }
   std::map<std::string, RunCost> costs;
   for (const auto& [name, sum] : sums) costs[name] = sum.Mean();
@@ -79,11 +80,18 @@ double SecondsOnWorkers(const std::vector<RunPlan>& runs, int workers) {
   return *std::max_element(ends.begin(), ends.end());
 }
 
-// What the runs that are left take of something, each.
+// What the processes that train what is left take of something, each.
 std::vector<int64_t> LargestFirst(const SuitePlan& plan, int64_t RunCost::*bytes_of) {
   std::vector<int64_t> bytes;
+  std::map<std::string, std::pair<size_t, int>> open;  // by cell: a process and how many it has
   for (const RunPlan& run : plan.runs) {
-    if (run.is_left && run.cost) bytes.push_back((*run.cost).*bytes_of);
+    if (!run.is_left || !run.cost) continue;
+    auto& [process, runs] = open[run.cell];
+    if (runs++ % plan.at_once == 0) {
+      process = bytes.size();
+      bytes.push_back(0);
+    }
+    bytes[process] += (*run.cost).*bytes_of;
   }
   std::sort(bytes.begin(), bytes.end(), std::greater<>());
   return bytes;
@@ -123,13 +131,16 @@ std::filesystem::path ExistingFolder(const std::string& path) {
 
 SuitePlan MakePlan(const std::string& out, const std::vector<SuiteCell>& cells,
                    const std::vector<CellStatus>& statuses, const EstimateOfCell& estimates,
-                   int workers, bool retries_failed) {
-  const std::map<std::string, RunCost> finished = FinishedCosts(out, cells, statuses);
+                   const PlanOptions& options) {
+  const std::map<std::string, RunCost> finished =
+      FinishedCosts(out, cells, statuses, options.device);
   SuitePlan plan;
-  plan.workers = workers;
+  plan.workers = options.workers;
+  plan.at_once = options.at_once;
   for (size_t i = 0; i < cells.size(); ++i) {
     RunPlan run;
     const std::string name = CellName(cells[i]);
+    run.cell = name;
     RunEstimate estimate;
     if (const auto found = estimates.find(name); found != estimates.end()) {
       estimate = found->second.estimate();
@@ -141,7 +152,8 @@ SuitePlan MakePlan(const std::string& out, const std::vector<SuiteCell>& cells,
       run.cost->disk_bytes = measured.disk_bytes;
       run.cost->passing_disk_bytes = measured.passing_disk_bytes;
     }
-    run.is_left = IsLeft(statuses[i], retries_failed) || statuses[i].state == CellState::kRunning;
+    run.is_left =
+        IsLeft(statuses[i], options.retries_failed) || statuses[i].state == CellState::kRunning;
     if (run.is_left) run.left_share = LeftShare(cells[i], statuses[i], estimate);
     plan.runs.push_back(run);
   }

@@ -26,6 +26,7 @@ struct RunCost {
 
 // What is known of a run, and of what is left of it.
 struct RunPlan {
+  std::string cell;  // CellName(); runs of one cell may share a process
   std::optional<RunCost> cost;
   bool is_left = false;
   double left_share = 0;  // of its time: of its steps, and all of its scoring
@@ -34,26 +35,33 @@ struct RunPlan {
 
 struct SuitePlan {
   std::vector<RunPlan> runs;  // in the order of the cells
-  int workers = 1;
+  int workers = 1, at_once = 1;
   int left = 0, unknown = 0;  // runs that are left, and those of them whose cost is not known
   double wall_seconds = 0;    // until the last worker has ended
   double cpu_seconds = 0;
-  int64_t memory_bytes = 0;  // of as many of the largest as there are workers
-  int64_t disk_bytes = 0;    // of what is left, where so many runs are under way
+  int64_t memory_bytes = 0;  // of as many of the largest processes as there are workers
+  int64_t disk_bytes = 0;    // of what is left, where so many are under way
+};
+
+struct PlanOptions {
+  int workers = 1;  // at least 1
+  int at_once = 1;  // runs of a cell in one process, whose memory is taken to be theirs together
+  bool retries_failed = false;
+  std::string device;  // whose finished runs count (DeviceKind); empty = those of any
 };
 
 // The mean of finished runs of the same cell where there are any; else the estimate. A run that was
-// finished, diverged or failed (unless these are tried again) takes no more. `workers` at least 1.
+// finished, diverged or failed (unless these are tried again) takes no more.
 SuitePlan MakePlan(const std::string& out, const std::vector<SuiteCell>& cells,
                    const std::vector<CellStatus>& statuses, const EstimateOfCell& estimates,
-                   int workers, bool retries_failed = false);
+                   const PlanOptions& options);
 
 // The cells with the cheapest of each seed first, of equals in the given order. Runs whose cost is
 // not known come last within their seed.
 std::vector<SuiteCell> CheapestFirst(const std::vector<SuiteCell>& cells, const SuitePlan& plan);
 
-// How many of the plan's workers the memory bears at once; 0 where it does not bear the largest run
-// alone.
+// How many of the plan's workers the memory bears at once; 0 where it does not bear the largest
+// process alone.
 int WorkersThatFit(const SuitePlan& plan, int64_t memory_bytes);
 
 // ResourceExhausted, with both figures, where less of the disk is free than what is left needs.

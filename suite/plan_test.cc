@@ -54,13 +54,21 @@ class PlanTest : public testing::Test {
  protected:
   // A process that trained the run from one step to another.
   void Trained(size_t i, CellStatus before, CellStatus after, double seconds) {
-    const WorkerEnd end = {.cpu_seconds = seconds / 4, .peak_memory_bytes = 7};
-    ASSERT_EQ(AddTime(folder_.path(), cells_[i], before, after, end, seconds), absl::OkStatus());
+    SuiteTime took;
+    took.set_wall_seconds(seconds);
+    took.set_cpu_seconds(seconds / 4);
+    took.set_peak_memory_bytes(7);
+    took.set_device(device_);
+    ASSERT_EQ(AddTime(folder_.path(), cells_[i], before, after, took), absl::OkStatus());
     statuses_[i] = after;
   }
-  SuitePlan Plan(int workers) {
-    return MakePlan(folder_.path(), cells_, statuses_, estimates_, workers);
+  SuitePlan Plan(int workers, int at_once = 1) {
+    return PlanWith({.workers = workers, .at_once = at_once});
   }
+  SuitePlan PlanWith(const PlanOptions& options) {
+    return MakePlan(folder_.path(), cells_, statuses_, estimates_, options);
+  }
+  std::string device_ = "cpu";
   const std::vector<SuiteCell> cells_ = {CellOf("relu", 0), CellOf("linear", 0), CellOf("relu", 1),
                                          CellOf("linear", 1)};
   std::vector<CellStatus> statuses_ = std::vector<CellStatus>(4);
@@ -86,7 +94,7 @@ TEST_F(PlanTest, AddsUpWhatIsLeft) {
   plan = Plan(1);
   EXPECT_EQ(plan.left, 3);
   EXPECT_DOUBLE_EQ(plan.wall_seconds, 10 + 40 + 10);
-  EXPECT_EQ(MakePlan(folder_.path(), cells_, statuses_, estimates_, 1, true).left, 4);
+  EXPECT_EQ(PlanWith({.retries_failed = true}).left, 4);
 }
 
 // Scoring is begun anew where it was interrupted.
@@ -124,6 +132,25 @@ TEST_F(PlanTest, AFinishedRunSaysWhatOthersOfItsCellTake) {
   EXPECT_DOUBLE_EQ(plan.wall_seconds, 10 + 24 + 10);
   EXPECT_EQ(PredictionErrorText(folder_.path(), cells_, statuses_, estimates_),
             "1 run took 24.0 s, predicted were 40.0 s (-40.0 %; single runs -40.0 % to -40.0 %)");
+}
+
+TEST_F(PlanTest, ARunOfAnotherDeviceSaysNothing) {
+  Trained(0, At(CellState::kWaiting, 0), At(CellState::kFinished, 100), 24);
+  EXPECT_DOUBLE_EQ(PlanWith({.device = "cpu"}).runs[2].cost->wall_seconds, 24);
+  EXPECT_DOUBLE_EQ(PlanWith({.device = "cuda"}).runs[2].cost->wall_seconds, 40);
+  // Begun on one device and ended on another.
+  Trained(0, At(CellState::kWaiting, 0), At(CellState::kStopped, 50), 11);
+  device_ = "cuda";
+  Trained(0, At(CellState::kStopped, 50), At(CellState::kFinished, 100), 13);
+  EXPECT_FALSE(WholeTime(folder_.path(), cells_[0], statuses_[0]));
+}
+
+TEST_F(PlanTest, SeedsOfACellInOneProcessTakeTheirMemoryTogether) {
+  EXPECT_EQ(Plan(1, 2).memory_bytes, 300 + 300);
+  EXPECT_EQ(Plan(1, 3).memory_bytes, 300 + 300) << "the cell has two runs";
+  EXPECT_EQ(Plan(2, 2).memory_bytes, 600 + 400);
+  EXPECT_EQ(WorkersThatFit(Plan(2, 2), 999), 1);
+  EXPECT_EQ(WorkersThatFit(Plan(2, 2), 599), 0);
 }
 
 TEST_F(PlanTest, ATimeWithStepsThatNobodySawIsNoTime) {
@@ -224,13 +251,21 @@ TEST_F(PlanTest, EachCellIsMeasuredOnceAndKept) {
   options.data_of_task["listops"] = "digest";
   ASSERT_TRUE(PlanSuite(cells_, options).ok());
   EXPECT_EQ(count(), 4);
-  // Less to score: measured anew, and kept.
+  // Less to score, another device: measured anew, and kept.
   options.train_flags = {"--no-last"};
   ASSERT_TRUE(PlanSuite(cells_, options).ok());
   EXPECT_EQ(count(), 6);
   ASSERT_TRUE(PlanSuite(cells_, options).ok());
   EXPECT_EQ(count(), 6);
+  options.train_flags = {"--device", "fake"};
+  ASSERT_TRUE(PlanSuite(cells_, options).ok());
+  EXPECT_EQ(count(), 8);
   EXPECT_THAT(ReadEstimates(options.out, cells_), SizeIs(2));
+  // What a plan that measures nothing takes is not of another device, either.
+  options.measures = false;
+  EXPECT_EQ(PlanSuite(cells_, options)->plan.unknown, 0);
+  options.train_flags = {"--device", "cuda:1"};
+  EXPECT_EQ(PlanSuite(cells_, options)->plan.unknown, 4);
 }
 
 TEST_F(PlanTest, WhatCannotBeMeasuredIsSaid) {

@@ -176,24 +176,32 @@ class Pool {
     for (const Begun& one : begun) cells.push_back(one.cell);
     const int64_t kills = MemoryKills(options_.system_root);
     LRA_ASSIGN_OR_RETURN(
-        Processes::End end,
+        const Processes::End end,
         processes_.RunProcess(worker, {.words = options_.command(cells, worker), .log = log}));
     if (end.signal == 0 && end.exit_code == kInUseExitCode) return false;
     // What was counted may be another worker's process; that somebody killed this one during the
     // same hours is rare.
     const bool lacked_memory = end.signal == SIGKILL && MemoryKills(options_.system_root) > kills;
     const SuiteFailure failure = FailureOf(end, LastWords(log, log_begin), lacked_memory);
-    const auto share = static_cast<double>(begun.size());
-    end.cpu_seconds /= share;
+    const SuiteTime took = ShareOf(end, begun.size());
     for (const Begun& one : begun) {
       const CellStatus after = ReadCellStatus(options_.out, *one.cell);
-      LRA_RETURN_IF_ERROR(
-          AddTime(options_.out, *one.cell, one.before, after, end, end.wall_seconds / share));
+      LRA_RETURN_IF_ERROR(AddTime(options_.out, *one.cell, one.before, after, took));
       LRA_RETURN_IF_ERROR(RemoveFailure(options_.out, *one.cell));
       if (!end.was_stopped && IsLeft(ReadCellStatus(options_.out, *one.cell), false))
         LRA_RETURN_IF_ERROR(WriteFailure(options_.out, *one.cell, failure));
     }
     return true;
+  }
+
+  // What each of the runs took of a process that trained so many.
+  SuiteTime ShareOf(const Processes::End& end, size_t runs) const {
+    SuiteTime took;
+    took.set_wall_seconds(end.wall_seconds / static_cast<double>(runs));
+    took.set_cpu_seconds(end.cpu_seconds / static_cast<double>(runs));
+    took.set_peak_memory_bytes(end.peak_memory_bytes / static_cast<int64_t>(runs));
+    took.set_device(options_.device);
+    return took;
   }
 
   static SuiteFailure FailureOf(const Processes::End& end, const std::string& words,

@@ -26,7 +26,8 @@ struct PoolOptions {
   std::function<std::vector<std::string>(const std::vector<const SuiteCell*>&, int worker)> command;
   // Predicted seconds that are left of each of the cells; empty = nothing is known of any.
   std::vector<double> seconds_left;
-  std::string system_root;  // MemoryKills(): stands for "/"
+  std::string device = "cpu";  // that times are noted for (DeviceKind)
+  std::string system_root;     // MemoryKills(): stands for "/"
 };
 
 // `program train ...` for runs that differ in the seed alone, whose folders are OUT/NAME, all at

@@ -33,6 +33,7 @@ class ByPool : public Executor {
     pool.retries_failed = options_.retries_failed;
     pool.is_quiet = options_.is_quiet;
     pool.at_once = options_.at_once;
+    pool.device = DeviceKind(options_);
     pool.pinning = options_.pinning;
     pool.command = [&](const std::vector<const SuiteCell*>& cells, int worker) {
       return TrainManyCommand(options_.program, options_.out, cells, options_.threads,

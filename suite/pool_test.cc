@@ -19,6 +19,7 @@
 #include "lra/files.h"
 #include "lra/folder_test_util.h"
 #include "lra/parallel.h"
+#include "lra/textproto.h"
 #include "suite/run_suite.h"
 #include "suite/suite_folder.h"
 
@@ -133,6 +134,8 @@ TEST(FlagsOfWorker, NameItsDevice) {
   EXPECT_THAT(FlagsOfWorker(options, 1), ElementsAre());
   options.train_flags = {"--graphs", "on", "--device", "cuda"};
   EXPECT_EQ(DeviceOf(options), "cuda");
+  EXPECT_EQ(ValueOfFlag(options, "--graphs"), "on");
+  EXPECT_EQ(ValueOfFlag(options, "--kernels"), "");
   EXPECT_THAT(FlagsOfWorker(options, 1), ElementsAre("--graphs", "on", "--device", "cuda"));
   options.device_of_worker = [](const std::string& device, int64_t place) {
     return absl::StrCat(device, ":", place % 2);
@@ -181,6 +184,14 @@ TEST(RunCells, TrainsSeedsOfACellInOneProcess) {
   ASSERT_EQ(RunCells(cells, options), absl::OkStatus());
   EXPECT_EQ(*ReadFile(JoinPath(folder.path(), "groups")),
             "a-s0 a-s1 a-s2\nb-s0 b-s1\na-s3\nc-s0\n");
+  // Each has its share of the process's memory.
+  const auto peak = [&](const std::string& name) {
+    SuiteTime time;
+    EXPECT_TRUE(ReadTextProto(folder.File(absl::StrCat("times/", name, ".textproto")), &time).ok());
+    EXPECT_EQ(time.device(), "cpu");
+    return time.peak_memory_bytes();
+  };
+  EXPECT_LT(3 * peak("a-s0"), 2 * peak("c-s0"));
   for (const SuiteCell& cell : cells) {
     const CellStatus status = ReadCellStatus(folder.path(), cell);
     EXPECT_EQ(status.state, CellState::kFailed) << cell.name;

@@ -50,36 +50,51 @@ std::vector<SuiteCell> Measurable(const std::vector<SuiteCell>& cells,
   return chosen;
 }
 
+PlanOptions PlanningOf(const SuiteRunOptions& options, int workers) {
+  return {.workers = workers,
+          .at_once = options.at_once,
+          .retries_failed = options.retries_failed,
+          .device = DeviceKind(options)};
+}
+
 std::string MemoryText(const SuitePlan& plan, int64_t available) {
-  return absl::StrCat(plan.workers, plan.workers == 1 ? " run takes " : " runs at once take ",
+  const int64_t runs = int64_t{plan.workers} * plan.at_once;
+  return absl::StrCat(runs, runs == 1 ? " run takes " : " runs at once take ",
                       FormatBytes(plan.memory_bytes), " of memory, ", FormatBytes(available),
-                      plan.workers == 1 ? " is" : " are", " available");
+                      runs == 1 ? " is" : " are", " available");
 }
 
 absl::Status CheckMemory(const SuitePlan& plan, int fit, int64_t available) {
   if (fit >= plan.workers) return absl::OkStatus();
-  return absl::ResourceExhaustedError(absl::StrCat(
-      MemoryText(plan, available), ": ",
-      fit > 0 ? absl::StrCat("--workers ", fit, " fits") : "the largest fits on no worker"));
+  const char* const no_fit = plan.at_once > 1 ? "as many seeds fit on no worker: lower --at-once"
+                                              : "the largest fits on no worker";
+  return absl::ResourceExhaustedError(
+      absl::StrCat(MemoryText(plan, available), ": ",
+                   fit > 0 ? absl::StrCat("--workers ", fit, " fits") : no_fit));
 }
 
-// The value behind --device; the end where there is none.
+// The value behind a flag; the end where there is none.
 template <class Flags>
-auto DeviceIn(Flags& flags) {
-  const auto device = std::find(flags.begin(), flags.end(), "--device");
-  return device == flags.end() ? device : device + 1;
-}
-
-bool ScoresLast(const SuiteRunOptions& options) {
-  const std::vector<std::string>& flags = options.train_flags;
-  return std::find(flags.begin(), flags.end(), "--no-last") == flags.end();
+auto ValueIn(Flags& flags, const char* flag) {
+  const auto found = std::find(flags.begin(), flags.end(), flag);
+  return found == flags.end() ? found : found + 1;
 }
 
 }  // namespace
 
+std::string ValueOfFlag(const SuiteRunOptions& options, const char* flag) {
+  const auto value = ValueIn(options.train_flags, flag);
+  return value == options.train_flags.end() ? "" : *value;
+}
+
 std::string DeviceOf(const SuiteRunOptions& options) {
-  const auto device = DeviceIn(options.train_flags);
-  return device == options.train_flags.end() ? "cpu" : *device;
+  const std::string device = ValueOfFlag(options, "--device");
+  return device.empty() ? "cpu" : device;
+}
+
+std::string DeviceKind(const SuiteRunOptions& options) {
+  const std::string device = DeviceOf(options);
+  return device.substr(0, device.find(':'));
 }
 
 int64_t PlaceOfWorker(const SuiteRunOptions& options, int worker) {
@@ -88,7 +103,7 @@ int64_t PlaceOfWorker(const SuiteRunOptions& options, int worker) {
 
 std::vector<std::string> FlagsOfWorker(const SuiteRunOptions& options, int worker) {
   std::vector<std::string> flags = options.train_flags;
-  const auto device = DeviceIn(flags);
+  const auto device = ValueIn(flags, "--device");
   if (options.device_of_worker && device != flags.end())
     *device = options.device_of_worker(*device, PlaceOfWorker(options, worker));
   return flags;
@@ -100,7 +115,7 @@ absl::StatusOr<PlannedSuite> PlanSuite(const std::vector<SuiteCell>& cells,
       options.workers > 0 ? options.workers : std::max(1, AvailableCores() / options.threads);
   const std::vector<CellStatus> statuses = ReadStatuses(options.out, cells);
   const auto plan_with = [&](const EstimateOfCell& estimates, int count) {
-    return MakePlan(options.out, cells, statuses, estimates, count, options.retries_failed);
+    return MakePlan(options.out, cells, statuses, estimates, PlanningOf(options, count));
   };
   const std::vector<SuiteCell> unknown =
       options.measures ? ToMeasure(cells, plan_with({}, workers)) : std::vector<SuiteCell>();
@@ -114,7 +129,8 @@ absl::StatusOr<PlannedSuite> PlanSuite(const std::vector<SuiteCell>& cells,
                     .pinning = options.pinning,
                     .deadline = options.deadline,
                     .is_quiet = options.is_quiet,
-                    .scores_last = ScoresLast(options),
+                    .device = DeviceKind(options),
+                    .train_flags = options.train_flags,
                     .data_of_task = options.data_of_task,
                     .command = [&](const SuiteCell& cell, const std::string& folder, int worker) {
                       return MeasureCommand(cell, folder, worker, options);
@@ -122,8 +138,15 @@ absl::StatusOr<PlannedSuite> PlanSuite(const std::vector<SuiteCell>& cells,
   if (StopWasAsked()) return absl::CancelledError("stopped before a run began");
   EstimateOfCell estimates = ReadEstimates(options.out, cells);
   for (const SuiteCell& cell : unknown) estimates.erase(CellName(cell));
+  std::erase_if(estimates, [&](const auto& one) {
+    return one.second.device() != DeviceKind(options);  // nobody measured anew
+  });
   estimates.merge(measured.estimates);
   SuitePlan plan = plan_with(estimates, workers);
+  if (options.at_once > 1 && plan.left > 0 && !options.is_quiet) {
+    std::cerr << "note: seeds side by side (--at-once " << options.at_once
+              << ") were not measured: the plan gives each the time and memory of one alone\n";
+  }
   const int64_t available = AvailableMemoryBytes();
   const int fit = WorkersThatFit(plan, available);
   if (options.workers == 0 && fit > 0 && fit < workers) {
@@ -136,7 +159,7 @@ absl::StatusOr<PlannedSuite> PlanSuite(const std::vector<SuiteCell>& cells,
   planned.fits_disk = CheckDisk(plan, options.out);
   planned.cells = CheapestFirst(cells, plan);
   planned.plan = MakePlan(options.out, planned.cells, ReadStatuses(options.out, planned.cells),
-                          estimates, plan.workers, options.retries_failed);
+                          estimates, PlanningOf(options, plan.workers));
   planned.failures.merge(measured.failures);
   return planned;
 }

@@ -36,8 +36,11 @@ struct SuiteRunOptions {
   std::map<std::string, std::string> data_of_task;  // DataDigest()
 };
 
-// What stands behind --device in train_flags; "cpu" where nothing does.
+// What stands behind a flag such as "--graphs" in train_flags; empty where it is not there.
+std::string ValueOfFlag(const SuiteRunOptions& options, const char* flag);
+// That of --device, "cpu" where nothing is; and without a card's number, "cuda" for "cuda:1".
 std::string DeviceOf(const SuiteRunOptions& options);
+std::string DeviceKind(const SuiteRunOptions& options);
 // Where worker 0, 1, ... stands in the row of all parts' workers, by which they take cards in turn:
 // parts that run on one machine begin with different cards. Each part is taken to have as many
 // workers as this one, or a single one where nobody said how many.

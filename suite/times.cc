@@ -26,11 +26,13 @@ SuiteTime TimeBefore(const std::string& out, const SuiteCell& cell, const CellSt
 }  // namespace
 
 absl::Status AddTime(const std::string& out, const SuiteCell& cell, const CellStatus& before,
-                     const CellStatus& after, const WorkerEnd& end, double wall_seconds) {
+                     const CellStatus& after, const SuiteTime& took) {
   SuiteTime time = TimeBefore(out, cell, before);
-  time.set_wall_seconds(time.wall_seconds() + wall_seconds);
-  time.set_cpu_seconds(time.cpu_seconds() + end.cpu_seconds);
-  time.set_peak_memory_bytes(std::max(time.peak_memory_bytes(), end.peak_memory_bytes));
+  if (time.processes() > 0 && time.device() != took.device()) time.set_is_part(true);
+  time.set_device(took.device());
+  time.set_wall_seconds(time.wall_seconds() + took.wall_seconds());
+  time.set_cpu_seconds(time.cpu_seconds() + took.cpu_seconds());
+  time.set_peak_memory_bytes(std::max(time.peak_memory_bytes(), took.peak_memory_bytes()));
   time.set_processes(time.processes() + 1);
   time.set_step(after.folder.step());
   LRA_RETURN_IF_ERROR(MakeDirectories(JoinPath(out, "times")));

@@ -9,14 +9,15 @@
 
 #include "absl/status/status.h"
 #include "suite/state.h"
-#include "suite/worker.h"
+#include "suite/suite.pb.h"
 
 namespace lra {
 
-// Adds what a process that trained the run took, in whose folder `before` and `after` were. A run
-// that begins anew loses earlier times; one with steps that no suite saw is marked so.
+// Adds what a process that trained the run took of it (times, memory, device), in whose folder
+// `before` and `after` were. A run that begins anew loses earlier times; one with steps that no
+// suite saw, or on two devices, is marked so.
 absl::Status AddTime(const std::string& out, const SuiteCell& cell, const CellStatus& before,
-                     const CellStatus& after, const WorkerEnd& end, double wall_seconds);
+                     const CellStatus& after, const SuiteTime& took);
 
 // The whole time of a finished run; nothing where a part of it is not known, or it has not ended.
 std::optional<SuiteTime> WholeTime(const std::string& out, const SuiteCell& cell,
