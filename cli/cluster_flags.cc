@@ -75,7 +75,7 @@ void AddClusterFlags(CLI::App* command, ClusterFlags* flags) {
 
 absl::StatusOr<std::optional<ClusterOptions>> ClusterOf(const ClusterFlags& flags) {
   const ClusterOptions& given = flags.options;
-  if (flags.executor == "local") {
+  if (flags.executor == kLocalExecutor) {
     if (given.partition.empty() && given.account.empty() && given.sbatch_arguments.empty() &&
         given.at_most == 0 && flags.time.empty() && flags.memory_bytes == 0)
       return std::optional<ClusterOptions>();
@@ -84,7 +84,7 @@ absl::StatusOr<std::optional<ClusterOptions>> ClusterOf(const ClusterFlags& flag
         "add --executor slurm");
   }
   if (flags.executor != "slurm")
-    return UnknownNameError("executor", flags.executor, {"local", "slurm"});
+    return UnknownNameError("executor", flags.executor, {kLocalExecutor, "slurm"});
   ClusterOptions options = given;
   options.memory_bytes = static_cast<int64_t>(flags.memory_bytes);
   LRA_RETURN_IF_ERROR(CheckArguments(options.sbatch_arguments));

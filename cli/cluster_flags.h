@@ -14,8 +14,10 @@
 
 namespace lra {
 
+inline constexpr char kLocalExecutor[] = "local";
+
 struct ClusterFlags {
-  std::string executor = "local", time;
+  std::string executor = kLocalExecutor, time;
   uint64_t memory_bytes = 0;
   ClusterOptions options;
 };

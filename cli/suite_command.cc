@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/check_cells.h"
+#include "cli/check_runtime.h"
 #include "cli/flags.h"
 #include "cli/stop_signals.h"
 #include "cli/suite_output.h"
@@ -206,24 +207,6 @@ absl::StatusOr<Pinning> PinningOf(const SuiteFlags& flags, int threads) {
   return Pinning{*std::move(locks), threads};
 }
 
-// Refused before any run begins: each that is left would refuse it for itself, and be noted as
-// failed.
-absl::Status CheckPrecision(const std::vector<SuiteCell>& cells, const SuiteRunOptions& options) {
-  const std::string name = DeviceOf(options);
-  std::vector<std::string> refused;
-  for (const SuiteCell& cell : cells) {
-    if (cell.config.numerics().precision() == NumericsConfig::TF32 &&
-        IsLeft(ReadCellStatus(options.out, cell), options.retries_failed))
-      refused.push_back(cell.name);
-  }
-  if (refused.empty() || absl::StartsWith(name, "cuda")) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "numerics.precision: is TF32 in ", refused.size(), " of ", cells.size(), " runs (",
-      refused[0], refused.size() > 1 ? ", ..." : "",
-      "), which only CUDA computes in, and the device is ", name,
-      "; use --device cuda. In FP32 or BF16 (numerics.precision) they are other runs"));
-}
-
 // The runs' processes find the suite's rules in their environment, and nothing of a launcher that
 // started this command, once for each part of a suite, say: they would take themselves for its
 // ranks, and a run for one that all of them train.
@@ -276,6 +259,8 @@ absl::StatusOr<ChosenRuns> ChooseRuns(const SuiteFile& suite, const SuiteFlags& 
 absl::StatusOr<CheckedRuns> CheckRuns(const SuiteFile& suite, const SuiteFlags& flags,
                                       ChosenRuns chosen) {
   CheckedRuns checked = {std::move(chosen.cells), std::move(chosen.options)};
+  const bool are_here = flags.cell.empty() && flags.cluster.executor == kLocalExecutor;
+  LRA_RETURN_IF_ERROR(CheckRuntime(checked.cells, checked.options, are_here));
   if (flags.cell.empty()) checked.trainable = CheckCells(checked.cells, checked.options);
   const std::map<std::string, absl::Status> data_errors =
       DataErrors(checked.cells, checked.options.data_dir);

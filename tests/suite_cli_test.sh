@@ -75,6 +75,18 @@ expect 2 'listops-linear-smoke.* measured steps' "$lra" run wrong.textproto --dr
 expect 2 '1 cell of the suite cannot be trained' "$lra" run wrong.textproto --dry-run --quiet
 rm -r runs/wrong
 
+# So is a device that nobody has, or that this machine lacks, and what it cannot do.
+pair=(train --task listops --attention linear,relu --preset smoke --quiet --out computed)
+for dry in '' --dry-run; do
+  expect 2 'device: is "bogus", must be cpu, cuda' "$lra" run mine.textproto --quiet --out computed --device bogus $dry
+  expect 2 'device: is "bogus", must be cpu, cuda' "$lra" run mine.textproto --quiet --out computed --executor slurm --time 1h --device bogus $dry
+  expect 2 'cuda:99: .*use --device cpu' "$lra" run mine.textproto --quiet --out computed --device cuda:99 $dry
+  expect 2 'graphs: is "maybe", must be auto, on or off' "$lra" "${pair[@]}" --graphs maybe $dry
+  expect 2 'graphs on: .*use --graphs auto' "$lra" "${pair[@]}" --graphs on $dry
+  expect 2 'avx9.*generic' "$lra" "${pair[@]}" --kernels avx9 $dry
+done
+if [ -e computed ]; then echo "FAILED: a suite that cannot compute leaves something"; failures=$((failures + 1)); fi
+
 # A plan measures the tasks whose data is there, and says that it does.
 expect 0 '^measuring some steps of 1 cell, [0-9]+ at once' "$lra" run tasks.textproto --dry-run
 expect 0 'listops-linear-smoke.* measured steps' "$lra" run tasks.textproto --dry-run

@@ -31,7 +31,7 @@ void KeepFreedMemory() {
 }
 
 constexpr char kCudaLibrary[] = "libtorch_cuda.so";
-constexpr char kCuda[] = "cuda";  // --device
+constexpr char kCpuName[] = "cpu", kCuda[] = "cuda", kFakeName[] = "fake";  // --device
 
 // A remedy, "do this, or ", goes before the advice to take another device.
 absl::Status Unusable(absl::string_view device, absl::string_view reason,
@@ -60,6 +60,18 @@ absl::StatusOr<int64_t> CudaDevices(absl::string_view device) {
   return count;
 }
 
+// The number in "cuda:1", 0 in "cuda"; InvalidArgument for any other name.
+absl::StatusOr<int> CardIn(absl::string_view name) {
+  int index = 0;
+  absl::string_view rest = name;
+  if (absl::ConsumePrefix(&rest, kCuda) &&
+      (rest.empty() || (absl::ConsumePrefix(&rest, ":") && absl::SimpleAtoi(rest, &index))) &&
+      index >= 0)
+    return index;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--device: is \"", name, "\", must be cpu, cuda, cuda:NUMBER or fake"));
+}
+
 // Equal runs give equal bits: otherwise softmax's backward adds the shares of groups of keys, and
 // index_add_ its rows, in the order in which the device gets to them. With warnings alone softmax
 // stays as it is.
@@ -85,17 +97,15 @@ absl::StatusOr<int64_t> CardsOf(absl::string_view name) {
   return name == kCuda ? CudaDevices(name) : absl::StatusOr<int64_t>(1);
 }
 
+absl::Status CheckDeviceName(absl::string_view name) {
+  if (name.empty() || name == kCpuName || name == kFakeName) return absl::OkStatus();
+  return CardIn(name).status();
+}
+
 absl::StatusOr<at::Device> OpenDevice(absl::string_view name, int place) {
-  if (name.empty() || name == "cpu") return at::Device(at::kCPU);
-  if (name == "fake") return FakeDevice();
-  int index = 0;
-  absl::string_view rest = name;
-  if (!absl::ConsumePrefix(&rest, kCuda) ||
-      !(rest.empty() || (absl::ConsumePrefix(&rest, ":") && absl::SimpleAtoi(rest, &index))) ||
-      index < 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--device: is \"", name, "\", must be cpu, cuda, cuda:NUMBER or fake"));
-  }
+  if (name.empty() || name == kCpuName) return at::Device(at::kCPU);
+  if (name == kFakeName) return FakeDevice();
+  LRA_ASSIGN_OR_RETURN(const int index, CardIn(name));
   LRA_ASSIGN_OR_RETURN(const int64_t count, CudaDevices(name));
   MakeCudaDeterministic();
   at::globalContext().setSDPUseCuDNN(false);  // models/kernels/softmax_attention_fused.cc says why

@@ -21,6 +21,9 @@ namespace lra {
 // $LRA_KERNELS, or the best). InvalidArgument for a path that this machine lacks.
 absl::Status StartRuntime(int threads, absl::string_view kernels);
 
+// InvalidArgument for what OpenDevice() takes on no machine. Asks nothing of CUDA.
+absl::Status CheckDeviceName(absl::string_view name);
+
 // "cpu" (or empty), "cuda", "cuda:1", "fake" (models/base/fake_device.h). For CUDA, loads
 // LibTorch's CUDA library, which programs do not link, before anything is asked of it.
 // InvalidArgument with the reason where there is no such device. Of a plain "cuda", the process
