@@ -13,6 +13,8 @@
 namespace lra {
 namespace {
 
+constexpr char kEncoderWeights[] = "encoder_weights_sha256=";
+
 using Settings = google::protobuf::RepeatedPtrField<std::string>;
 
 std::vector<Settings*> SettingsOf(SuiteGroup* group) {
@@ -28,22 +30,31 @@ std::vector<Settings*> SettingsOf(SuiteGroup* group) {
   return all;
 }
 
-// The settings that ask for a run's weights.
-std::vector<std::string*> Asking(SuiteFile* suite) {
-  std::vector<std::string*> asking;
+// The settings with these words.
+std::vector<std::string*> SettingsWith(const std::string& words, SuiteFile* suite) {
+  std::vector<std::string*> found;
   for (SuiteGroup& group : *suite->mutable_group()) {
     for (Settings* sets : SettingsOf(&group)) {
       for (std::string& set : *sets)
-        if (absl::StrContains(set, kInitFrom)) asking.push_back(&set);
+        if (absl::StrContains(set, words)) found.push_back(&set);
     }
   }
-  return asking;
+  return found;
+}
+
+// Another place of the weights that the settings of the suite name already.
+absl::Status CheckSameWeights(const std::string& run, const std::string& digest, SuiteFile* suite) {
+  if (!SettingsWith(absl::StrCat(kEncoderWeights, digest), suite).empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--init-from ", run, ": its weights are ", digest, ", the suite sets ",
+                   *SettingsWith(kEncoderWeights, suite)[0],
+                   "; name a copy of these, or run the suite's own file into another --out"));
 }
 
 }  // namespace
 
 absl::Status SetInitFrom(const std::string& run, SuiteFile* suite) {
-  const std::vector<std::string*> asking = Asking(suite);
+  const std::vector<std::string*> asking = SettingsWith(kInitFrom, suite);
   if (run.empty()) {
     if (asking.empty()) return absl::OkStatus();
     return absl::InvalidArgumentError(
@@ -51,12 +62,13 @@ absl::Status SetInitFrom(const std::string& run, SuiteFile* suite) {
                      ": its runs start from another run's encoder; name that run with --init-from "
                      "RUN"));
   }
-  if (asking.empty()) {
+  if (SettingsWith(kEncoderWeights, suite).empty()) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "--init-from ", run, ": no run of the suite sets encoder_weights_sha256=", kInitFrom));
+        "--init-from ", run, ": no run of the suite sets ", kEncoderWeights, kInitFrom));
   }
   LRA_ASSIGN_OR_RETURN(const std::string checkpoint, FindCheckpoint(run));
   LRA_ASSIGN_OR_RETURN(const CheckpointState state, LoadCheckpointState(checkpoint));
+  if (asking.empty()) LRA_RETURN_IF_ERROR(CheckSameWeights(run, state.weights_sha256(), suite));
   for (std::string* set : asking) absl::StrReplaceAll({{kInitFrom, state.weights_sha256()}}, set);
   suite->set_init_from(std::filesystem::absolute(checkpoint).lexically_normal().string());
   return absl::OkStatus();
@@ -64,7 +76,7 @@ absl::Status SetInitFrom(const std::string& run, SuiteFile* suite) {
 
 absl::Status StartAllFrom(const TrainChoice& choice, SuiteFile* suite) {
   LRA_RETURN_IF_ERROR(CheckStart(choice));
-  std::string set = absl::StrCat("encoder_weights_sha256=", kInitFrom);
+  std::string set = absl::StrCat(kEncoderWeights, kInitFrom);
   if (!choice.from.empty()) {
     LRA_ASSIGN_OR_RETURN(const std::string checkpoint, FindCheckpoint(choice.from));
     LRA_ASSIGN_OR_RETURN(const CheckpointState state, LoadCheckpointState(checkpoint));

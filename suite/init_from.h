@@ -15,9 +15,10 @@ namespace lra {
 inline constexpr char kInitFrom[] = "{init-from}";
 
 // Names the run or checkpoint: its weights' digest takes the place of {init-from} in all settings,
-// and its path stands in the suite. With an empty `run`, checks that no setting needs one.
-// InvalidArgument for a run that no setting asks for, and for a setting that asks for one where
-// none is named; the errors of FindCheckpoint and LoadCheckpointState.
+// and its path stands in the suite. Where settings have a digest already, as in a folder's suite,
+// only the path changes. With an empty `run`, checks that no setting needs one.
+// InvalidArgument for a run that no setting asks for or whose weights are others, and for a setting
+// that asks for one where none is named; the errors of FindCheckpoint and LoadCheckpointState.
 absl::Status SetInitFrom(const std::string& run, SuiteFile* suite);
 
 // Has all runs of the suite of lists start as choice.from and choice.init_from say, so that their

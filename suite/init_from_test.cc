@@ -75,6 +75,21 @@ TEST(SetInitFrom, NamesTheWeightsWhereTheyAreAskedForAndNowhereElse) {
   EXPECT_EQ(SetInitFrom("", &suite), absl::OkStatus());
 }
 
+TEST(SetInitFrom, AStoredSuiteTakesACopyOfItsWeightsAndNoOthers) {
+  const TestFolder folder;
+  const std::string run = folder.File("run"), copy = folder.File("copy");
+  const std::string digest = MakeCheckpoint(run);
+  ASSERT_EQ(MakeCheckpoint(copy), digest);
+  SuiteFile suite = Suite();
+  ASSERT_EQ(SetInitFrom(run, &suite), absl::OkStatus());
+  ASSERT_EQ(SetInitFrom(copy, &suite), absl::OkStatus());
+  EXPECT_EQ(suite.init_from(), CheckpointPath(copy, 0));
+  suite.mutable_group(0)->mutable_factor(0)->mutable_level(1)->set_set(0,
+                                                                       "encoder_weights_sha256=2b");
+  EXPECT_THAT(Message(SetInitFrom(run, &suite)),
+              HasSubstr(digest + ", the suite sets encoder_weights_sha256=2b; name a copy"));
+}
+
 TEST(SetInitFrom, FindsEverySettingThatAsks) {
   const TestFolder folder;
   const std::string run = folder.File("run"), digest = MakeCheckpoint(run);

@@ -46,7 +46,9 @@ absl::StatusOr<SuiteFile> SuiteOfLists(const ExperimentChoice& choice, const std
 
 std::string DefaultListFolder(const SuiteFile& suite, const std::string& data_dir) {
   const auto& tasks = suite.group(0).task();
-  return JoinPath("runs", absl::StrCat("lists-", ShortFingerprint(Fingerprint(suite)),
+  SuiteFile named = suite;
+  named.clear_init_from();  // settings have the digest; where a copy lies makes no other runs
+  return JoinPath("runs", absl::StrCat("lists-", ShortFingerprint(Fingerprint(named)),
                                        tasks.empty() ? "" : DataInName(tasks[0], data_dir)));
 }
 

@@ -27,6 +27,10 @@ TEST(SuiteOfLists, IsTheProduct) {
   EXPECT_EQ(cells[11].seed, 2u);
   EXPECT_EQ(DefaultListFolder(suite, "").substr(0, 11), "runs/lists-");
   EXPECT_NE(DefaultListFolder(suite, ""), DefaultListFolder(*SuiteOfLists(choice, "0-3"), ""));
+  SuiteFile from = suite, from_copy = suite;
+  from.set_init_from("/a");
+  from_copy.set_init_from("/b");
+  EXPECT_EQ(DefaultListFolder(from, ""), DefaultListFolder(from_copy, ""));
   EXPECT_THAT(
       std::string(SuiteOfLists({.task = "listops,", .attention = "relu"}, "0").status().message()),
       HasSubstr("--task \"listops,\" has an empty name"));

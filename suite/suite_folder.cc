@@ -42,10 +42,13 @@ SuiteFile WithVersions(SuiteFile suite) {
   return suite;
 }
 
-// Whether both have the same runs: a description may say them better than before.
+// Whether both have the same runs: a description may say them better than before, and settings have
+// the digest of the encoder's weights, wherever they lie.
 bool IsSame(SuiteFile a, SuiteFile b) {
-  a.clear_description();
-  b.clear_description();
+  for (SuiteFile* suite : {&a, &b}) {
+    suite->clear_description();
+    suite->clear_init_from();
+  }
   return google::protobuf::util::MessageDifferencer::Equals(a, b);
 }
 
@@ -122,11 +125,13 @@ absl::Status ClaimSuiteFolder(const std::string& out, const SuiteFile& suite) {
   LRA_RETURN_IF_ERROR(MakeDirectories(JoinPath(out, "logs")));
   const SuiteFile stated = WithVersions(suite);
   const absl::StatusOr<SuiteFile> there = SuiteOfFolder(out);
-  if (there.ok())
-    return IsSame(WithVersions(*there), stated) ? absl::OkStatus()
-                                                : AnotherSuite(out, *there, stated);
-  if (!absl::IsNotFound(there.status())) return there.status();
-  return WriteFileAtomically(JoinPath(out, kSuiteFile), ToTextProto(stated));
+  if (!there.ok() && !absl::IsNotFound(there.status())) return there.status();
+  SuiteFile kept = there.value_or(stated);
+  if (!IsSame(WithVersions(kept), stated)) return AnotherSuite(out, kept, stated);
+  const bool has_moved = !stated.init_from().empty() && stated.init_from() != kept.init_from();
+  if (there.ok() && !has_moved) return absl::OkStatus();
+  if (has_moved) kept.set_init_from(stated.init_from());
+  return WriteFileAtomically(JoinPath(out, kSuiteFile), ToTextProto(kept));
 }
 
 absl::StatusOr<SuiteFile> SuiteOfFolder(const std::string& out) {

@@ -15,7 +15,8 @@ namespace lra {
 inline constexpr char kSuiteFile[] = "suite.textproto";
 
 // Makes OUT and its suite.textproto, which names the versions of its protocols, so that the folder
-// stays what it is when they change; one that names none is taken to mean today's.
+// stays what it is when they change; one that names none is taken to mean today's. Where the
+// encoder of suite.init_from lies may change: the file then names the new place.
 // FailedPrecondition if it holds another suite, or the same under other versions; AlreadyExists if
 // it is a run's.
 absl::Status ClaimSuiteFolder(const std::string& out, const SuiteFile& suite);

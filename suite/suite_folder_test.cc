@@ -36,6 +36,20 @@ TEST(ClaimSuiteFolder, SaysHowASuiteWithMoreSeedsGoesOn) {
                                      " takes over")));
 }
 
+TEST(ClaimSuiteFolder, TheEncoderMayMove) {
+  const TestFolder folder;
+  SuiteFile suite;
+  suite.add_group()->add_set("encoder_weights_sha256=1a");
+  suite.set_init_from("/here/model.safetensors");
+  ASSERT_EQ(ClaimSuiteFolder(folder.path(), suite), absl::OkStatus());
+  suite.set_init_from("/there/model.safetensors");
+  ASSERT_EQ(ClaimSuiteFolder(folder.path(), suite), absl::OkStatus());
+  EXPECT_EQ(SuiteOfFolder(folder.path())->init_from(), "/there/model.safetensors");
+  suite.mutable_group(0)->set_set(0, "encoder_weights_sha256=2b");
+  EXPECT_THAT(std::string(ClaimSuiteFolder(folder.path(), suite).message()),
+              HasSubstr("another suite"));
+}
+
 // Its runs would lie below a run, where listings do not look.
 TEST(ClaimSuiteFolder, RefusesTheFolderOfARun) {
   const TestFolder folder;

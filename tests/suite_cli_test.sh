@@ -350,6 +350,12 @@ expect 0 '8 of 8 runs finished' "$lra" run swap.textproto --quiet --out swap --i
 expect 0 '8 of 8 runs finished' "$lra" status swap
 expect 0 'A table of its own: .*config.encoder_weights_sha256' "$lra" table swap
 [ "$(grep -l 'method: "linear"' swap/*/record.textproto | wc -l)" = 4 ] || { echo "FAILED: not 4 runs know whose encoder they took"; failures=$((failures + 1)); }
+# A copy of the encoder is as good, also for the folder's own file, which then names it.
+cp -r "$encoder" copied
+expect 0 '8 of 8 runs finished' "$lra" run swap.textproto --quiet --out swap --init-from copied
+expect 0 'init_from: ".*/copied/' cat swap/suite.textproto
+expect 0 '8 of 8 runs finished' "$lra" run swap/suite.textproto --quiet --out swap --init-from "$encoder"
+expect 2 'its weights are [0-9a-f]{64}, the suite sets encoder_weights_sha256=' "$lra" run swap/suite.textproto --quiet --out swap --init-from "${encoder%1}0"
 # By hand it is the same run, and so it is on the elements of a job array.
 expect 0 '' "$lra" train --task listops --attention relu --preset smoke --quiet --threads 1 --seeds 0 --init-from "$work/$encoder" --out hand
 expect 0 '' "$lra" diff hand "$(dirname "$(grep -l 'method: "linear"' swap/listops-relu-*-s0/record.textproto)")"
