@@ -25,6 +25,7 @@
 #include "lra/text_columns.h"
 #include "nlohmann/json.hpp"
 #include "suite/cells.h"
+#include "suite/suite_file.h"
 #include "tasks/task_facts.h"
 
 namespace lra {

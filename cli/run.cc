@@ -10,6 +10,7 @@
 #include "lra/parallel.h"
 #include "lra/status_macros.h"
 #include "suite/init_from.h"
+#include "suite/suite_file.h"
 
 namespace lra {
 namespace {

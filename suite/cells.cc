@@ -1,29 +1,21 @@
 #include "suite/cells.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <numeric>
 #include <set>
 #include <tuple>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "lra/config.h"
-#include "lra/files.h"
 #include "lra/fingerprint.h"
-#include "lra/run_file.h"
 #include "lra/status_macros.h"
-#include "lra/suggest.h"
-#include "lra/textproto.h"
+#include "suite/suite_file.h"
 #include "train/seeds.h"
 
 namespace lra {
 namespace {
-
-constexpr char kEnding[] = ".textproto";
 
 using Sets = std::vector<std::string>;
 
@@ -299,43 +291,7 @@ std::string ChoiceText(const SuiteCell& cell) {
                       CellFingerprint(cell.config));
 }
 
-// Without the names of all, which fill a screen.
-absl::Status UnknownSuite(const std::string& name, const std::vector<std::string>& known) {
-  const std::string nearest = Nearest(name, known);
-  return absl::InvalidArgumentError(absl::StrCat(
-      "unknown suite \"", name, "\"; ",
-      nearest.empty() ? "" : absl::StrCat("did you mean \"", nearest, "\"? "),
-      "`lra list suites` lists all ", known.size(), "; the path of a file ends in ", kEnding));
-}
-
 }  // namespace
-
-std::string RunFilePath(const std::string& name) {
-  if (absl::EndsWith(name, kEnding)) return name;
-  return name.empty() ? "" : JoinPath(ConfigDirectory(), absl::StrCat(name, kEnding));
-}
-
-absl::StatusOr<SuiteFile> LoadSuite(const std::string& name_or_path) {
-  std::string path = name_or_path;
-  if (!absl::EndsWith(path, kEnding)) {
-    const std::vector<std::string> known = ConfigNames("suites");
-    if (!known.empty() && std::find(known.begin(), known.end(), path) == known.end())
-      return UnknownSuite(name_or_path, known);
-    LRA_ASSIGN_OR_RETURN(path, ConfigPath("suites", "suite", name_or_path));
-  }
-  SuiteFile suite;
-  const absl::Status read = ReadTextProto(path, &suite);
-  if (absl::IsInvalidArgument(read) && ReadRunFile(path).ok()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(read.message(), "; this is a run file: lra train --config ", path));
-  }
-  LRA_RETURN_IF_ERROR(read);
-  return suite;
-}
-
-std::string SuiteName(const std::string& name_or_path) {
-  return std::filesystem::path(name_or_path).stem().string();
-}
 
 absl::StatusOr<std::vector<SuiteCell>> ExpandSuite(const SuiteFile& suite) {
   std::vector<SuiteCell> all;

@@ -26,16 +26,6 @@ struct SuiteCell {
   DataIdentity data{};
 };
 
-// A file of configs/suites/ by its name, or any that ends with ".textproto" by its path.
-// InvalidArgument names the nearest one, and `lra list suites`.
-absl::StatusOr<SuiteFile> LoadSuite(const std::string& name_or_path);
-
-// The path of a group's run file; empty where it has none.
-std::string RunFilePath(const std::string& name);
-
-// "listops_smoke" of "configs/suites/listops_smoke.textproto".
-std::string SuiteName(const std::string& name_or_path);
-
 // Every run once: all runs of the lowest seed first, so that a suite that is stopped has whole
 // comparisons; within a seed in the file's order. InvalidArgument names the group and what is wrong
 // with it: no task, no attention, settings that no configuration has, methods with

@@ -14,6 +14,7 @@
 #include "lra/fingerprint.h"
 #include "lra/folder_test_util.h"
 #include "suite/lists.h"
+#include "suite/suite_file.h"
 
 namespace lra {
 namespace {
@@ -375,6 +376,20 @@ TEST(LoadSuite, ARunFileIsToldApartFromASuite) {
     EXPECT_THAT(message, HasSubstr("has no field named \"grupe\""));
     EXPECT_THAT(message, Not(HasSubstr("this is a ")));
   }
+}
+
+TEST(LoadSuite, ARunFileLiesBesideIt) {
+  const TestFolder folder;
+  const std::string path = folder.File("suite.textproto");
+  ASSERT_TRUE(WriteFileAtomically(path,
+                                  "group { run_file: \"mine.textproto\" } "
+                                  "group { run_file: \"/a/mine.textproto\" } "
+                                  "group { run_file: \"results_image\" }")
+                  .ok());
+  const SuiteFile suite = *LoadSuite(path);
+  EXPECT_EQ(suite.group(0).run_file(), folder.File("mine.textproto"));
+  EXPECT_EQ(suite.group(1).run_file(), "/a/mine.textproto");
+  EXPECT_EQ(suite.group(2).run_file(), "results_image");
 }
 
 // The names of all would fill a screen.

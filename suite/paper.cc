@@ -16,6 +16,7 @@
 #include "suite/cells.h"
 #include "suite/reuse.h"
 #include "suite/state.h"
+#include "suite/suite_file.h"
 
 namespace lra {
 namespace {

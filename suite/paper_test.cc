@@ -17,6 +17,7 @@
 #include "suite/cells.h"
 #include "suite/paper_page.h"
 #include "suite/state.h"
+#include "suite/suite_file.h"
 
 namespace lra {
 namespace {

@@ -1,6 +1,7 @@
 // How far the runs of a suite are, as their folders say.
 //
 //   OUT/suite.textproto              the suite (SuiteFile)
+//   OUT/run_files/                   run files that it names by a path (RunFile)
 //   OUT/NAME/                        a run's folder (docs/results_format.md)
 //   OUT/failures/NAME.textproto      a run that ended without a record (SuiteFailure)
 //   OUT/logs/NAME.log                what it wrote

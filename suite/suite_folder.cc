@@ -14,10 +14,11 @@
 #include "lra/experiment.h"
 #include "lra/files.h"
 #include "lra/protocol_rules.h"
+#include "lra/sha256.h"
 #include "lra/status_macros.h"
 #include "lra/temporary_name.h"
 #include "lra/textproto.h"
-#include "suite/cells.h"
+#include "suite/suite_file.h"
 
 namespace lra {
 namespace {
@@ -38,6 +39,27 @@ SuiteFile WithVersions(SuiteFile suite) {
   for (SuiteGroup& group : *suite.mutable_group()) {
     const absl::StatusOr<ConfigFragment> rules = LoadFragment("protocols", ProtocolOf(group));
     if (rules.ok()) group.set_protocol(absl::StrCat(rules->name(), "@", rules->version()));
+  }
+  return suite;
+}
+
+// "run_files/1a2b3c4d5e6f7a8b.textproto": by what is in it, so that a file that was edited is
+// another one.
+std::string KeptRunFile(const std::string& content) {
+  constexpr size_t kNameDigits = 16;
+  return absl::StrCat("run_files/", Sha256Hex(content).substr(0, kNameDigits), ".textproto");
+}
+
+// The suite with its users' run files as its folder keeps them. With a folder, copies them there.
+absl::StatusOr<SuiteFile> WithKeptRunFiles(SuiteFile suite, const std::string& out = "") {
+  for (SuiteGroup& group : *suite.mutable_group()) {
+    if (!IsRunFileOfUser(group.run_file())) continue;
+    LRA_ASSIGN_OR_RETURN(const std::string content, ReadFile(group.run_file()));
+    group.set_run_file(KeptRunFile(content));
+    const std::string copy = JoinPath(out, group.run_file());
+    if (out.empty() || FileExists(copy)) continue;
+    LRA_RETURN_IF_ERROR(MakeDirectories(fs::path(copy).parent_path().string()));
+    LRA_RETURN_IF_ERROR(WriteFileAtomically(copy, content));
   }
   return suite;
 }
@@ -86,6 +108,15 @@ absl::Status AnotherSuite(const std::string& out, const SuiteFile& begun, const 
       "by hand if the runs there are still to count"));
 }
 
+// The errors of another suite, and of a run file that cannot be read.
+absl::Status CheckSame(const std::string& out, const SuiteFile& begun, const SuiteFile& stated) {
+  LRA_ASSIGN_OR_RETURN(const SuiteFile wanted, WithKeptRunFiles(stated));
+  LRA_ASSIGN_OR_RETURN(const SuiteFile now, WithKeptRunFiles(WithVersions(begun)));
+  if (IsSame(now, wanted)) return absl::OkStatus();
+  LRA_ASSIGN_OR_RETURN(const SuiteFile there, WithKeptRunFiles(begun));
+  return AnotherSuite(out, there, wanted);
+}
+
 bool HoldsSuite(const fs::path& folder) {
   return FileExists(JoinPath(folder.string(), kSuiteFile));
 }
@@ -126,22 +157,22 @@ absl::Status ClaimSuiteFolder(const std::string& out, const SuiteFile& suite) {
   const SuiteFile stated = WithVersions(suite);
   const absl::StatusOr<SuiteFile> there = SuiteOfFolder(out);
   if (!there.ok() && !absl::IsNotFound(there.status())) return there.status();
-  SuiteFile kept = there.value_or(stated);
-  if (!IsSame(WithVersions(kept), stated)) return AnotherSuite(out, kept, stated);
-  const bool has_moved = !stated.init_from().empty() && stated.init_from() != kept.init_from();
-  if (there.ok() && !has_moved) return absl::OkStatus();
-  if (has_moved) kept.set_init_from(stated.init_from());
-  return WriteFileAtomically(JoinPath(out, kSuiteFile), ToTextProto(kept));
+  if (there.ok()) LRA_RETURN_IF_ERROR(CheckSame(out, *there, stated));
+  LRA_ASSIGN_OR_RETURN(SuiteFile kept, WithKeptRunFiles(there.value_or(stated), out));
+  if (!stated.init_from().empty()) kept.set_init_from(stated.init_from());
+  const std::string path = JoinPath(out, kSuiteFile);
+  SuiteFile written;
+  if (there.ok()) LRA_RETURN_IF_ERROR(ReadTextProto(path, &written));
+  const bool is_written = google::protobuf::util::MessageDifferencer::Equals(written, kept);
+  return there.ok() && is_written ? absl::OkStatus() : WriteFileAtomically(path, ToTextProto(kept));
 }
 
 absl::StatusOr<SuiteFile> SuiteOfFolder(const std::string& out) {
-  SuiteFile suite;
-  const absl::Status read = ReadTextProto(JoinPath(out, kSuiteFile), &suite);
-  if (absl::IsNotFound(read)) {
+  absl::StatusOr<SuiteFile> suite = ReadSuiteFile(JoinPath(out, kSuiteFile));
+  if (absl::IsNotFound(suite.status())) {
     return absl::NotFoundError(absl::StrCat(out, " holds no suite (it has no ", kSuiteFile,
                                             "); give the folder that `lra run` wrote"));
   }
-  LRA_RETURN_IF_ERROR(read);
   return suite;
 }
 

@@ -3,16 +3,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "absl/strings/str_cat.h"
 #include "lra/config.h"
 #include "lra/files.h"
 #include "lra/folder_test_util.h"
 #include "lra/textproto.h"
+#include "suite/cells.h"
 
 namespace lra {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 TEST(ClaimSuiteFolder, RefusesAnotherSuite) {
   const TestFolder folder;
@@ -75,6 +79,45 @@ TEST(ClaimSuiteFolder, ARunFileSaysItsProtocol) {
   suite.add_group()->set_run_file(file);
   ASSERT_EQ(ClaimSuiteFolder(folder.File("out"), suite), absl::OkStatus());
   EXPECT_EQ(SuiteOfFolder(folder.File("out"))->group(0).protocol(), "strong@1");
+}
+
+// The folder is whole without the file, wherever it is read from.
+TEST(ClaimSuiteFolder, KeepsRunFilesAndKnowsThemAgain) {
+  const TestFolder folder;
+  const std::string file = folder.File("mine.textproto"), out = folder.File("out");
+  ASSERT_EQ(WriteFileAtomically(file, "overrides { train { steps: 7 } }"), absl::OkStatus());
+  SuiteFile suite;
+  SuiteGroup& group = *suite.add_group();
+  group.add_task("listops");
+  group.add_attention("linear");
+  group.set_run_file(file);
+  ASSERT_EQ(ClaimSuiteFolder(out, suite), absl::OkStatus());
+  ASSERT_EQ(ClaimSuiteFolder(out, suite), absl::OkStatus());
+
+  ASSERT_EQ(WriteFileAtomically(file, "overrides { train { steps: 8 } }"), absl::OkStatus());
+  EXPECT_THAT(std::string(ClaimSuiteFolder(out, suite).message()), HasSubstr("another suite"));
+
+  ASSERT_EQ(RemoveAll(file), absl::OkStatus());
+  EXPECT_EQ(ClaimSuiteFolder(out, suite).code(), absl::StatusCode::kNotFound);
+  const std::string moved = folder.File("moved");
+  std::filesystem::rename(out, moved);
+  const SuiteFile kept = *SuiteOfFolder(moved);
+  EXPECT_THAT(kept.group(0).run_file(), StartsWith(moved + "/run_files/"));
+  EXPECT_EQ(ExpandSuite(kept)->at(0).config.train().steps(), 7);
+  EXPECT_EQ(ClaimSuiteFolder(moved, kept), absl::OkStatus());
+}
+
+// One of before, which names the user's file.
+TEST(ClaimSuiteFolder, CopiesTheRunFileOfAFolderThatHasNone) {
+  const TestFolder folder;
+  const std::string file = folder.File("mine.textproto"), out = folder.File("out");
+  ASSERT_EQ(WriteFileAtomically(file, "protocol: \"strong\""), absl::OkStatus());
+  SuiteFile suite;
+  suite.add_group()->set_run_file(file);
+  ASSERT_EQ(MakeDirectories(out), absl::OkStatus());
+  ASSERT_EQ(WriteFileAtomically(JoinPath(out, kSuiteFile), ToTextProto(suite)), absl::OkStatus());
+  ASSERT_EQ(ClaimSuiteFolder(out, suite), absl::OkStatus());
+  EXPECT_THAT(SuiteOfFolder(out)->group(0).run_file(), StartsWith(out + "/run_files/"));
 }
 
 TEST(ClaimSuiteFolder, KeepsTheVersionsOfItsProtocols) {

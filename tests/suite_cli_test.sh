@@ -361,6 +361,17 @@ expect 0 '' "$lra" train --task listops --attention relu --preset smoke --quiet 
 expect 0 '' "$lra" diff hand "$(dirname "$(grep -l 'method: "linear"' swap/listops-relu-*-s0/record.textproto)")"
 expect 0 '1 of 1 runs finished' "$lra" run swap/suite.textproto --quiet --out swap --cell "$(basename "$(ls -d swap/listops-relu-*-s1 | head -1)")"
 
+# A run file beside the suite is kept with its runs; an edited one is another suite.
+mkdir filed
+echo 'overrides { train { steps: 40 eval_every_steps: 20 } }' >filed/steps.textproto
+sed 's/set: .*/run_file: "steps.textproto"/' mine.textproto >filed/mine.textproto
+expect 0 '4 of 4 runs finished' "$lra" run filed/mine.textproto --quiet --out filed/runs
+expect 0 '4 of 4 runs finished' env -C / "$lra" status "$work/filed/runs"
+sed -i 's/40/60/' filed/steps.textproto
+expect 1 'another suite' "$lra" run filed/mine.textproto --quiet --out filed/runs
+rm filed/steps.textproto
+expect 0 '4 of 4 runs finished' "$lra" run filed/runs/suite.textproto --quiet --out filed/runs
+
 # Another suite does not go into the same folder.
 sed 's/steps=40/steps=60/' mine.textproto >other.textproto
 expect 1 'another suite' "$lra" run other.textproto --quiet --out whole

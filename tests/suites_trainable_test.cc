@@ -6,6 +6,7 @@
 
 #include "lra/config.h"
 #include "suite/cells.h"
+#include "suite/suite_file.h"
 #include "tasks/task_facts.h"
 #include "train/trainable.h"
 
