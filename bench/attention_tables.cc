@@ -15,8 +15,7 @@
 namespace lra {
 namespace {
 
-constexpr int64_t kFirstTokens = 1024;
-constexpr int64_t kSpeedLengths[] = {1024, 4096};
+constexpr int64_t kSpeedLengths[] = {1024, kLongestSpeedTokens};
 
 bool IsMeasured(const BenchResult& result) { return result.outcome() == BenchResult::MEASURED; }
 
@@ -48,7 +47,7 @@ void Report(const AttentionPlan& plan, const BenchRequest& request, const char* 
 void Grow(const AttentionPlan& plan, const MethodChoice& method, const CellRunner& run,
           AttentionTables* tables) {
   std::vector<BenchRecord> series;
-  for (int64_t tokens = kFirstTokens; tokens <= plan.max_tokens; tokens *= 2) {
+  for (int64_t tokens = kFirstGrowthTokens; tokens <= plan.max_tokens; tokens *= 2) {
     BenchRecord record;
     *record.mutable_request() = OperatorRequest(plan, method, tokens);
     *record.mutable_machine() = tables->machine;
@@ -72,7 +71,7 @@ void Compare(const AttentionPlan& plan, const MethodChoice& method, const CellRu
     BenchRecord record;
     BenchRequest* request = record.mutable_request();
     *request = OperatorRequest(plan, method, tokens);
-    request->set_batch(std::max<int64_t>(1, plan.speed_tokens / tokens));
+    request->set_batch(plan.speed_tokens / tokens);
     request->set_passes(plan.repetitions);
     request->set_with_composition(true);
     *record.mutable_machine() = tables->machine;

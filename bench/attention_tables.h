@@ -12,10 +12,13 @@
 
 namespace lra {
 
+// The shortest sequence of (a), and the longest of (b).
+inline constexpr int64_t kFirstGrowthTokens = 1024, kLongestSpeedTokens = 4096;
+
 struct AttentionPlan {
   std::vector<MethodChoice> methods;
-  int64_t max_tokens = 65536;    // of (a)
-  int64_t speed_tokens = 16384;  // of (b), in all examples together
+  int64_t max_tokens = 65536;    // of (a), kFirstGrowthTokens at least
+  int64_t speed_tokens = 16384;  // of (b), in all examples; kLongestSpeedTokens at least
   double cell_seconds = 60;      // of one cell; 0 = no limit
   int repetitions = 5;
   int threads = 0;

@@ -25,6 +25,19 @@ absl::StatusOr<std::vector<int64_t>> ParseNumbers(const Words& words) {
   return numbers;
 }
 
+// Tables would call a batch of other tokens by this number.
+absl::Status CheckTokensInBatch(const GridPlan& plan) {
+  for (const int64_t in_batch : plan.tokens_in_batch) {
+    for (const int64_t tokens : plan.tokens) {
+      if (in_batch % tokens == 0) continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--batch-tokens: is ", in_batch, ", must be a multiple of every length, and N = ", tokens,
+          " is one; change it, or --tokens"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 EfficiencyGrid DefaultGrid() {
@@ -87,6 +100,7 @@ absl::StatusOr<GridPlan> PlanOfGrid(const EfficiencyGrid& grid) {
   LRA_ASSIGN_OR_RETURN(plan.paddings, ParsePaddings(ToList(grid.padding())));
   LRA_ASSIGN_OR_RETURN(plan.batches, ParseNumbers(grid.batch()));
   LRA_ASSIGN_OR_RETURN(plan.tokens_in_batch, ParseNumbers(grid.batch_tokens()));
+  LRA_RETURN_IF_ERROR(CheckTokensInBatch(plan));
   LRA_ASSIGN_OR_RETURN(const std::vector<int64_t> widths, ParseNumbers(grid.head_widths()));
   plan.head_widths.assign(widths.begin(), widths.end());
   if (plan.head_widths.empty()) plan.head_widths.push_back(plan.base.head_width());

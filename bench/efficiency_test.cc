@@ -271,6 +271,18 @@ TEST(EfficiencyGrids, WhatIsGivenGoesBefore) {
   EXPECT_EQ(plan.base.passes(), 50);
 }
 
+TEST(EfficiencyGrids, TokensOfABatchAreWholeExamples) {
+  EfficiencyGrid grid = DefaultGrid();
+  grid.set_tokens("512,768");
+  grid.add_batch_tokens("1536");
+  EXPECT_TRUE(PlanOfGrid(grid).ok());
+  for (const char* tokens : {"256", "2048"}) {
+    grid.set_batch_tokens(0, tokens);
+    EXPECT_THAT(std::string(PlanOfGrid(grid).status().message()),
+                HasSubstr(std::string("--batch-tokens: is ") + tokens + ", must be a multiple"));
+  }
+}
+
 TEST(GnuplotProgram, DrawsEachSeriesWithItsData) {
   const std::string program = GnuplotProgram(GroupPanels(Cells())[0], "a");
   EXPECT_THAT(program, HasSubstr("set output 'a.svg'"));

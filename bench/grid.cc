@@ -41,9 +41,7 @@ struct Regime {
   std::string name() const {
     return batch > 0 ? absl::StrCat("batch ", batch) : absl::StrCat(tokens_in_batch, " tokens");
   }
-  int64_t BatchAt(int64_t tokens) const {
-    return batch > 0 ? batch : std::max<int64_t>(1, tokens_in_batch / tokens);
-  }
+  int64_t BatchAt(int64_t tokens) const { return batch > 0 ? batch : tokens_in_batch / tokens; }
 };
 
 std::vector<Regime> RegimesOf(const GridPlan& plan) {

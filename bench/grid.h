@@ -19,7 +19,7 @@ struct GridPlan {
   std::vector<BenchRequest::Scope> scopes;
   std::vector<BenchRequest::Mode> modes;
   std::vector<int64_t> batches;          // fixed batch: one regime each
-  std::vector<int64_t> tokens_in_batch;  // fixed tokens: B = this / N, at least 1
+  std::vector<int64_t> tokens_in_batch;  // fixed tokens, a multiple of each N: B = this / N
   std::vector<bool> paddings;
   std::vector<NumericsConfig::Precision> precisions;
   std::vector<int> head_widths;

@@ -62,10 +62,10 @@ TEST(ExpandGrid, TakesEveryCombination) {
 TEST(ExpandGrid, KeepsTokensWhereTheyAreFixed) {
   GridPlan plan = Plan();
   plan.batches = {};
-  plan.tokens_in_batch = {2048};
+  plan.tokens_in_batch = {4096};
   std::vector<int64_t> batches;
   for (const BenchRecord& cell : ExpandGrid(plan)) batches.push_back(cell.request().batch());
-  EXPECT_EQ(batches, (std::vector<int64_t>{4, 2, 1, 1, 4, 2, 1, 1}));
+  EXPECT_EQ(batches, (std::vector<int64_t>{8, 4, 2, 1, 8, 4, 2, 1}));
 }
 
 TEST(ExpandGrid, LeavesOutWhatHasNoMeaning) {

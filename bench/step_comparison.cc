@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "bench/yardstick.h"
+#include "lra/child.h"
 #include "lra/status_macros.h"
 
 namespace lra {
@@ -83,6 +84,15 @@ std::vector<Contender> ProfiledContenders(const StepPlan& plan, const std::strin
   return contenders;
 }
 
+absl::Status CheckOtherBuild(const std::string& program) {
+  const absl::StatusOr<ChildOutcome> child = RunChild({{program, "--version"}, {}});
+  if (child.ok() && child->exit_code == 0 && child->signal == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--beside ", program, ": ",
+                   child.ok() ? "it does not say its --version" : child.status().message(),
+                   "; name the program of another build, e.g. old/lra"));
+}
+
 }  // namespace
 
 std::vector<Contender> StepContenders(const StepPlan& plan, const std::string& program) {
@@ -132,6 +142,7 @@ std::optional<MedianInterval> RatioOfContests(const Contest& contest, const Cont
 
 absl::StatusOr<StepComparison> CompareSteps(const StepPlan& plan, const std::string& program) {
   if (!plan.python.empty()) LRA_RETURN_IF_ERROR(CheckPython(plan.python));
+  if (!plan.other.empty()) LRA_RETURN_IF_ERROR(CheckOtherBuild(plan.other));
   StepComparison comparison;
   comparison.base = plan.base;
   // A path that the machine lacks is refused here, before anything is measured.
@@ -145,6 +156,21 @@ absl::StatusOr<StepComparison> CompareSteps(const StepPlan& plan, const std::str
   comparison.contests = Interleave(StepContenders(plan, program), plan.repetitions, report);
   if (plan.profiles) comparison.profiles = Interleave(ProfiledContenders(plan, program), 1, report);
   return comparison;
+}
+
+absl::Status CheckMeasured(const StepComparison& comparison) {
+  std::string reason;
+  bool are_refused = true;
+  for (const Contest& contest : comparison.contests) {
+    for (const BenchResult& result : contest.results) {
+      const bool is_refused = result.outcome() == BenchResult::REFUSED;
+      if (!is_refused && result.outcome() != BenchResult::FAILED) return absl::OkStatus();
+      are_refused = are_refused && is_refused;
+      if (reason.empty()) reason = result.reason();
+    }
+  }
+  return absl::Status(are_refused ? absl::StatusCode::kInvalidArgument : absl::StatusCode::kAborted,
+                      absl::StrCat("no step was measured: ", reason));
 }
 
 }  // namespace lra

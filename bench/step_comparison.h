@@ -60,8 +60,13 @@ struct StepComparison {
   std::vector<Contest> profiles;
 };
 
-// Progress goes to standard error. InvalidArgument for a Python without torch.
+// Progress goes to standard error. InvalidArgument for a Python without torch, and for another
+// build that cannot be started.
 absl::StatusOr<StepComparison> CompareSteps(const StepPlan& plan, const std::string& program);
+
+// With the first reason: InvalidArgument where each step was refused, Aborted where each was
+// refused or failed.
+absl::Status CheckMeasured(const StepComparison& comparison);
 
 // bench/step_table.cc: Markdown, and JSON with all that it rests on.
 std::string StepTable(const StepComparison& comparison);

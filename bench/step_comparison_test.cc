@@ -78,6 +78,32 @@ TEST(StepContenders, SetPyTorchAndTheOtherBuildBesideEachMethod) {
                           "linear, avx2, eager PyTorch", "", "rfa, avx2, other build"));
 }
 
+TEST(CheckMeasured, AComparisonOfNothingIsAnError) {
+  const auto judge = [](const std::vector<BenchResult::Outcome>& outcomes) {
+    StepComparison comparison;
+    for (const BenchResult::Outcome outcome : outcomes) {
+      BenchResult result;
+      result.set_outcome(outcome);
+      result.set_reason("no CUDA");
+      comparison.contests.push_back({"a", "", {result}});
+    }
+    return CheckMeasured(comparison);
+  };
+  EXPECT_EQ(judge({BenchResult::REFUSED, BenchResult::REFUSED}),
+            absl::InvalidArgumentError("no step was measured: no CUDA"));
+  EXPECT_EQ(judge({BenchResult::REFUSED, BenchResult::FAILED}).code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(judge({BenchResult::FAILED, BenchResult::MEASURED}), absl::OkStatus());
+  EXPECT_EQ(judge({BenchResult::OUT_OF_MEMORY}), absl::OkStatus()) << "an answer, too";
+}
+
+TEST(CompareSteps, RefusesABuildThatCannotBeStarted) {
+  StepPlan plan;
+  plan.other = "/no/such/lra";
+  const absl::Status refused = CompareSteps(plan, "/no/such/lra").status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("--beside /no/such/lra: cannot start"));
+}
+
 TEST(StepTable, SaysCpuTimeWhereItIsKnown) {
   StepComparison comparison;
   comparison.contests = {{"eager", "", {Measured(0.4)}},

@@ -19,6 +19,8 @@
 namespace lra {
 namespace {
 
+constexpr double kMostTokens = 1 << 30;  // of a cell
+
 struct StepFlags {
   std::vector<std::string> attentions = {"transformer", "linear", "cosformer"};
   std::vector<std::string> blocks, kernels;
@@ -54,6 +56,8 @@ absl::StatusOr<StepPlan> PlanOf(const StepFlags& flags, const CommandContext& co
   if (plan.kernels.empty()) plan.kernels.push_back("");
   plan.profiles = !flags.skips_profile && !flags.is_forward && flags.device == "cpu";
   plan.is_quiet = context.quiet;
+  if (plan.compiles && plan.python.empty())
+    return absl::InvalidArgumentError("--compile: is of the Python that --against names; add it");
   if (!plan.repeats) return plan;
   if (flags.device == "cpu")
     return absl::InvalidArgumentError("--graphs: the CPU has none; say --device cuda");
@@ -66,7 +70,9 @@ absl::Status RunStep(const StepFlags& flags, const CommandContext& context) {
   WaitPatiently(flags.bench.threads);
   LRA_ASSIGN_OR_RETURN(const StepPlan plan, PlanOf(flags, context));
   LRA_ASSIGN_OR_RETURN(const StepComparison comparison, CompareSteps(plan, ThisProgram()));
-  return PrintBench(StepTable(comparison), StepJson(comparison), flags.bench, context);
+  LRA_RETURN_IF_ERROR(
+      PrintBench(StepTable(comparison), StepJson(comparison), flags.bench, context));
+  return CheckMeasured(comparison);
 }
 
 struct AttentionFlags {
@@ -78,8 +84,12 @@ struct AttentionFlags {
 };
 
 absl::Status RunAttention(const AttentionFlags& flags, const CommandContext& context) {
-  WaitPatiently(flags.bench.threads);
   AttentionPlan plan = flags.plan;
+  if (plan.skips_growth && plan.skips_speed) {
+    return absl::InvalidArgumentError(
+        "--skip-growth and --skip-speed: nothing would be measured; leave one of them out");
+  }
+  WaitPatiently(flags.bench.threads);
   LRA_ASSIGN_OR_RETURN(const std::vector<MethodChoice> wanted, ParseMethods(flags.only));
   plan.methods = MethodsOf(RegisteredMethods(), wanted);
   plan.threads = ResolveThreads(flags.bench.threads);
@@ -208,10 +218,16 @@ void AddBenchAttention(CLI::App* group, CommandContext* context) {
   AddOption(command, "--only", &flags->only, "Attentions, with commas (default: all)",
             {.value = kAttentionValue});
   AddOption(command, "--max-tokens", &plan.max_tokens, "Longest sequence of the growth tables",
-            {.shows_default = true, .allowed = FlagRules::kPositive});
+            {.shows_default = true,
+             .allowed = FlagRules::kRange,
+             .least = kFirstGrowthTokens,
+             .largest = kMostTokens});
   AddOption(command, "--speed-tokens", &plan.speed_tokens,
-            "Tokens of a cell that is measured beside a composition",
-            {.shows_default = true, .allowed = FlagRules::kPositive});
+            "Tokens of a cell that is measured beside a composition, N = 1,024 or 4,096",
+            {.shows_default = true,
+             .allowed = FlagRules::kRange,
+             .least = kLongestSpeedTokens,
+             .largest = kMostTokens});
   AddOption(command, "--cell-seconds", &plan.cell_seconds,
             "Seconds that one cell, a measurement, may take",
             {.shows_default = true, .allowed = FlagRules::kPositive});

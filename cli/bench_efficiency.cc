@@ -168,6 +168,12 @@ absl::Status PrintRecords(const EfficiencyFlags& flags, const EfficiencyGrid& gr
   return Draw(flags, records);
 }
 
+// A row's name, "linear" or "reformer (rounds=4)", begins with the attention's.
+absl::Status CheckReference(const std::string& reference) {
+  const auto named = ParseMethods({reference.substr(0, reference.find_first_of(" ,("))});
+  return named.ok() ? absl::OkStatus() : Annotate(named.status(), "--reference");
+}
+
 absl::Status CheckFormat(const EfficiencyFlags& flags, const CommandContext& context) {
   if (flags.format != "md" && flags.format != "csv")
     return absl::InvalidArgumentError(absl::StrCat("--format \"", flags.format, "\": md or csv"));
@@ -180,6 +186,7 @@ absl::Status CheckFormat(const EfficiencyFlags& flags, const CommandContext& con
 
 absl::Status RunEfficiency(const EfficiencyFlags& flags, const CommandContext& context) {
   LRA_RETURN_IF_ERROR(CheckFormat(flags, context));
+  LRA_RETURN_IF_ERROR(CheckReference(flags.reference));
   LRA_ASSIGN_OR_RETURN(const EfficiencyGrid grid, WholeGrid(flags));
   LRA_ASSIGN_OR_RETURN(const std::optional<Leaderboard> board, BoardOf(flags));
   if (!flags.table.empty()) {
@@ -250,7 +257,7 @@ void AddGridFlags(CLI::App* command, EfficiencyFlags* flags) {
             "streaming",
             {.value = "training|forward|streaming"});
   AddOption(command, "--batch-tokens", &flags->batch_tokens,
-            "Tokens of a batch, whatever its length N: it has this / N examples");
+            "Tokens of a batch, whatever its length N: it has this / N examples, without a rest");
   AddOption(command, "--padding", &flags->paddings,
             "none (the default), half (lengths from N to N / 2)", {.value = "none|half"});
   AddOption(command, "--passes", &flags->passes, "Timed passes of a cell, at most (default: 5)",

@@ -21,20 +21,25 @@ expect 0 '"page_faults"|"allocations"' "$lra" bench step --attention cosformer "
 expect 0 '3 layers of width 64' "$lra" bench step --attention linear "${tiny[@]}" --layers 3 --quiet --no-profile
 expect 0 'dilated_convolution .*\|' "$lra" bench step --attention linear --block dilated_convolution:convolutions=2 "${tiny[@]}" --quiet
 expect 0 'linear, as a graph' "$lra" bench step --attention linear "${tiny[@]}" --device fake --graphs --quiet
-expect 0 'only CUDA computes in, and the device is the CPU' "$lra" bench step --attention linear "${tiny[@]}" --dtype tf32 --quiet
-expect 0 'cuda:99: .*use --device cpu' "$lra" bench step --attention linear "${tiny[@]}" --device cuda:99 --quiet
+expect 2 'no step was measured: .*only CUDA computes in, and the device is the CPU' "$lra" bench step --attention linear "${tiny[@]}" --dtype tf32 --quiet
+expect 2 'no step was measured: .*cuda:99: .*use --device cpu' "$lra" bench step --attention linear "${tiny[@]}" --device cuda:99 --quiet
 expect 2 'unknown attention "lineer"; did you mean "linear"' "$lra" bench step --attention lineer
 expect 2 'unknown size "tiny".*small, released, official' "$lra" bench step --size tiny
 expect 2 'unknown --dtype "float16"' "$lra" bench step --dtype float16
 expect 2 'the CPU has none; say --device cuda' "$lra" bench step --attention linear --graphs
 expect 2 'only training steps are repeated' "$lra" bench step --attention linear --graphs --device fake --forward
 expect 2 'a Python that has torch' "$lra" bench step --against /no/such/python
+expect 2 'beside /no/such/lra: cannot start' "$lra" bench step --attention linear --beside /no/such/lra
+expect 2 'compile: .*--against' "$lra" bench step --attention linear --compile
 expect 2 'avx9.*generic' "$lra" bench step --kernels avx9 --attention linear
 expect 2 'did you mean --tokens' "$lra" bench step --token 5
 
 # Attentions.
-expect 0 'features, cumulative sums' "$lra" bench attention --only identity:causal --max-tokens 1024 --speed-tokens 1024 --repetitions 1 --threads 1 --cell-seconds 5 --out a.json
+expect 0 'features, cumulative sums' "$lra" bench attention --only identity:causal --max-tokens 1024 --speed-tokens 4096 --repetitions 1 --threads 1 --cell-seconds 5 --out a.json
 expect 0 '"growth"' cat a.json
+expect 2 'max-tokens: is 512, must be 1024 to' "$lra" bench attention --only identity --max-tokens 512 --skip-speed
+expect 2 'speed-tokens: is 256, must be 4096 to' "$lra" bench attention --only identity --speed-tokens 256 --skip-growth
+expect 2 'nothing would be measured' "$lra" bench attention --only identity --skip-growth --skip-speed
 
 # Records, resumed and made into tables and figures.
 grid=(--attention transformer,linear --threads 1 --passes 1 --records cells.jsonl)
@@ -56,6 +61,8 @@ expect 0 'rounds=8, training_rounds=8' "$lra" bench efficiency --grid linear_tra
 [ "$(wc -l <grid.jsonl)" = 10 ] || { echo "FAILED: $(wc -l <grid.jsonl) lines in grid.jsonl, not 5 methods by 2 lengths"; failures=$((failures + 1)); }
 expect 2 'unknown grid "table5".*cosformer_table5' "$lra" bench efficiency --grid table5
 expect 2 'unknown --mode "train". Known: forward, training, streaming' "$lra" bench efficiency --mode train
+expect 2 'batch-tokens: is 100, must be a multiple of every length, and N = 64 is one' "$lra" bench efficiency --tokens 64 --batch-tokens 100
+expect 2 'reference: unknown attention "transfomer"; did you mean "transformer"' "$lra" bench efficiency --table cells.jsonl --reference transfomer
 expect 2 '"many" is no length' "$lra" bench efficiency --tokens many
 expect 2 'none.jsonl' "$lra" bench efficiency --table none.jsonl
 expect 2 'published speeds "none"' "$lra" bench efficiency --table cells.jsonl --published none
