@@ -67,18 +67,24 @@ void PrintSuiteStatuses(const std::vector<SuiteCell>& cells,
 }
 
 absl::Status JudgeSuite(const std::string& out, const std::vector<CellStatus>& statuses) {
-  bool is_left = false, has_failed = false, has_diverged = false;
+  bool is_left = false, has_failed = false, needs_mending = false, has_diverged = false;
   for (const CellStatus& status : statuses) {
     if (status.is_queued()) return absl::OkStatus();
     is_left |= IsLeft(status, false) || status.state == CellState::kRunning;
-    has_failed |= status.state == CellState::kFailed;
+    needs_mending |= status.needs_mending;
+    has_failed |= status.state == CellState::kFailed && !status.needs_mending;
     has_diverged |= status.state == CellState::kDiverged;
   }
   if (is_left) return absl::AbortedError("runs are left: the same command goes on with them");
-  if (has_failed) {
-    return absl::AbortedError(absl::StrCat("runs failed: what they wrote is in ",
-                                           JoinPath(out, "logs"), "; --retry-failed tries again"));
+  const std::string retry =
+      absl::StrCat("what they wrote is in ", JoinPath(out, "logs"), "; --retry-failed tries again");
+  if (needs_mending) {
+    return absl::AbortedError(
+        absl::StrCat("runs failed: mend or move away what the lines above name, then the same "
+                     "command goes on",
+                     has_failed ? absl::StrCat("; of the others, ", retry) : ""));
   }
+  if (has_failed) return absl::AbortedError(absl::StrCat("runs failed: ", retry));
   if (has_diverged)
     return absl::AbortedError("runs diverged: they have records of it, which tables count");
   return absl::OkStatus();

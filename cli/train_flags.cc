@@ -36,7 +36,8 @@ void TrainFlags::Add(CLI::App* command, CommandContext* context) {
             "Seeds that train side by side in this process, a step of each in turn: small models "
             "fill a GPU together",
             {.shows_default = true, .allowed = FlagRules::kPositive});
-  AddThreads(command, &threads_, ". The last digits of a result depend on it");
+  AddThreads(command, &threads_,
+             ", or with lists 1 a run. The last digits of a result depend on it");
   AddKernels(command, &context->kernels);
   AddOption(command, "--checkpoint-every", &checkpoint_every_,
             "Steps between extra checkpoints, beside the one at every validation; 0 = none",

@@ -11,8 +11,10 @@
 #include <thread>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "eval/machine.h"
 #include "lra/excerpt.h"
 #include "lra/files.h"
@@ -33,13 +35,26 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 
 int64_t SizeOf(const std::string& path) { return FileSizeBytes(path).value_or(0); }
 
-// The last line that was written behind `begin`, of the last 64 kB.
-std::string LastWords(const std::string& log, int64_t begin) {
+// What a run says as it begins, which is not why it was killed later.
+bool IsRemark(absl::string_view line) {
+  return absl::StartsWith(line, "warning: ") || absl::StartsWith(line, "note: ");
+}
+
+// The last line that was written behind `begin`, of the last 64 kB; of a process that a signal
+// ended, the last that is no remark.
+std::string LastWords(const std::string& log, int64_t begin, bool was_killed) {
   std::ifstream file(log, std::ios::binary);
   file.seekg(std::max(begin, SizeOf(log) - kLogTailBytes));
   std::ostringstream text;
   text << file.rdbuf();
-  return LastLine(text.str());
+  const std::string written = text.str();
+  absl::string_view rest = written;
+  std::string last = LastLine(rest);
+  while (was_killed && IsRemark(last)) {
+    rest = rest.substr(0, rest.rfind(last));
+    last = LastLine(rest);
+  }
+  return last;
 }
 
 struct Queued {
@@ -182,7 +197,8 @@ class Pool {
     // What was counted may be another worker's process; that somebody killed this one during the
     // same hours is rare.
     const bool lacked_memory = end.signal == SIGKILL && MemoryKills(options_.system_root) > kills;
-    const SuiteFailure failure = FailureOf(end, LastWords(log, log_begin), lacked_memory);
+    const SuiteFailure failure =
+        FailureOf(end, LastWords(log, log_begin, end.signal != 0), lacked_memory);
     const SuiteTime took = ShareOf(end, begun.size());
     for (const Begun& one : begun) {
       const CellStatus after = ReadCellStatus(options_.out, *one.cell);

@@ -266,6 +266,22 @@ TEST(RunCells, NotesASignal) {
   EXPECT_EQ(ReadCellStatus(folder.path(), cells[0]).failure.signal(), SIGKILL);
 }
 
+TEST(RunCells, ARemarkIsNotWhyARunWasKilled) {
+  const TestFolder folder;
+  const std::vector<SuiteCell> cells = Cells(2);
+  ASSERT_EQ(RunCells(cells, Shell(folder,
+                                  "echo step 3; echo note: a; echo warning: b; "
+                                  "[ $NAME = run0 ] && kill -9 $$; exit 3")),
+            absl::OkStatus());
+  EXPECT_EQ(ReadCellStatus(folder.path(), cells[0]).failure.message(), "step 3");
+  EXPECT_EQ(ReadCellStatus(folder.path(), cells[1]).failure.message(), "warning: b");
+  const std::vector<SuiteCell> silent = {cells[0]};
+  PoolOptions again = Shell(folder, "echo warning: b; kill -9 $$");
+  again.retries_failed = true;
+  ASSERT_EQ(RunCells(silent, again), absl::OkStatus());
+  EXPECT_EQ(ReadCellStatus(folder.path(), cells[0]).failure.message(), "");
+}
+
 // The system counts what it kills so; run1 is killed by somebody else.
 TEST(RunCells, NotesWhatWasKilledForWantOfMemory) {
   const TestFolder folder;

@@ -53,9 +53,11 @@ CellState StateOf(const RunFolder& folder, bool is_training) {
   return CellState::kStopped;
 }
 
+// What is wrong with its folder or notes, as opposed to what a process noted.
 CellStatus Failed(std::string message) {
   CellStatus status;
   status.state = CellState::kFailed;
+  status.needs_mending = true;
   status.failure.set_message(std::move(message));
   return status;
 }
@@ -157,7 +159,8 @@ bool IsRunOf(const std::string& directory, const SuiteCell& cell) {
 std::string DescribeFailure(const SuiteFailure& failure) {
   if (failure.signal() != 0) {
     const std::string hint = failure.signal() == SIGKILL ? KilledText(failure) : "";
-    return absl::StrCat("signal ", failure.signal(), hint, ": ", failure.message());
+    const char* const separator = failure.message().empty() ? "" : ": ";
+    return absl::StrCat("signal ", failure.signal(), hint, separator, failure.message());
   }
   if (failure.exit_code() != 0)
     return absl::StrCat("exit code ", failure.exit_code(), ": ", failure.message());

@@ -41,13 +41,15 @@ struct CellStatus {
   CellState state = CellState::kWaiting;
   RunFolder folder;      // of a run that has begun; its search or pretraining while that goes on
   SuiteFailure failure;  // of kFailed
+  // Its folder is what is wrong (kFailed): another try would fail as this one did.
+  bool needs_mending = false;
   // Its element in a cluster's queue, where somebody asked (AddSlurmStates).
   std::optional<ItemState> slurm;
   bool is_queued() const { return slurm && slurm->is_queued; }
 };
 
-// "exit code 1: no space left on device", "signal 11: ", "signal 9 (killed: ...): ". Where memory
-// is known to have been short, it says how to ask for more.
+// "exit code 1: no space left on device", "signal 11", "signal 9 (killed: ...): step 3". Where
+// memory is known to have been short, it says how to ask for more.
 std::string DescribeFailure(const SuiteFailure& failure);
 
 // OUT/NAME. A run whose name got digits when its protocol got a later version stays where it was

@@ -65,6 +65,7 @@ TEST_F(SuiteStateTest, IsReadFromTheFolders) {
   EXPECT_EQ(statuses[1].state, CellState::kWaiting);
   EXPECT_EQ(statuses[2].state, CellState::kDiverged);
   EXPECT_EQ(statuses[3].state, CellState::kFailed);
+  EXPECT_FALSE(statuses[3].needs_mending);
   EXPECT_TRUE(IsLeft(statuses[1], false));
   EXPECT_FALSE(IsLeft(statuses[3], false));
   EXPECT_TRUE(IsLeft(statuses[3], true));
@@ -101,6 +102,9 @@ TEST_F(SuiteStateTest, AKilledRunMayHaveLackedMemory) {
   failure.set_signal(11);
   failure.set_message("step 3");
   EXPECT_EQ(DescribeFailure(failure), "signal 11: step 3");
+  failure.clear_message();
+  EXPECT_EQ(DescribeFailure(failure), "signal 11");
+  failure.set_message("step 3");
   failure.set_signal(9);
   EXPECT_EQ(DescribeFailure(failure),
             "signal 9 (killed: too little memory? fewer --workers, or on a cluster more "
@@ -168,6 +172,7 @@ TEST_F(SuiteStateTest, WhatCannotBeReadIsThatRunsStateAlone) {
   const std::vector<CellStatus> statuses = ReadStatuses(folder_.path(), cells_);
   EXPECT_EQ(statuses[0].state, CellState::kFailed);
   EXPECT_THAT(statuses[0].failure.message(), HasSubstr(path));
+  EXPECT_TRUE(statuses[0].needs_mending);
   EXPECT_EQ(statuses[1].state, CellState::kFinished);
   EXPECT_EQ(statuses[2].state, CellState::kFailed);
 }
@@ -178,6 +183,7 @@ TEST_F(SuiteStateTest, ARecordOfOtherSettingsIsNotTheRuns) {
   changed[0].config.mutable_train()->set_steps(200);
   const CellStatus status = ReadCellStatus(folder_.path(), changed[0]);
   EXPECT_EQ(status.state, CellState::kFailed);
+  EXPECT_TRUE(status.needs_mending);
   EXPECT_THAT(status.failure.message(), HasSubstr("holds a run with other settings"));
 }
 

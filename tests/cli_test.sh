@@ -229,6 +229,7 @@ expect 2 'block_tokens: is 5000 .--set., but the longest sequence' "$lra" train 
   --set attention.options.block_tokens=5000
 expect 2 '' "$lra" data prepare nothing
 expect 2 'threads: is 99999, must be 0 to [0-9]+$' "$lra" train "${smoke[@]}" --attention linear --out x --threads 99999
+expect 0 '0 = all cores, or with lists 1 a run' "$lra" man --json
 expect 2 'threads: is 2147483647, must be 0 to ' "$lra" data verify data/listops --threads 2147483647
 # Numbers, in words.
 expect 2 'keep-checkpoints: is 0, must be at least 1$' "$lra" train "${smoke[@]}" --attention linear --out x --keep-checkpoints 0

@@ -310,6 +310,8 @@ expect 2 'lra data prepare listops' "$lra" "${lists[@]}" --quiet --out lists
 # Runs on data that was replaced meanwhile do not count.
 "$lra" data prepare listops --seed 7 --quiet $(printf -- '--set %s ' "${small[@]}") >/dev/null
 expect 1 'failed .*holds a run on other data [(]split train is [0-9a-f]{8}, wanted is [0-9a-f]{8}[)]' "$lra" "${lists[@]}" --quiet --out lists
+# Trying again would mend nothing.
+expect 1 'runs failed: mend or move away what the lines above name, then the same command goes on$' "$lra" "${lists[@]}" --quiet --out lists
 rm -r data/listops
 mv elsewhere data/listops
 expect 0 '4 of 4 runs finished' "$lra" "${lists[@]}" --quiet --out lists
