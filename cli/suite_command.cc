@@ -220,6 +220,7 @@ void SetEnvironmentOfRuns(const std::string& rules) {
 struct ChosenRuns {  // which runs the flags mean, and how they are to be trained
   std::vector<SuiteCell> cells;
   SuiteRunOptions options;
+  Part part;
 };
 struct CheckedRuns {  // those that nothing known forbids, in a folder that is the suite's
   std::vector<SuiteCell> cells;
@@ -251,7 +252,7 @@ absl::StatusOr<ChosenRuns> ChooseRuns(const SuiteFile& suite, const SuiteFlags& 
   options.measures = flags.cell.empty();
   options.is_quiet = context.quiet;
   LRA_ASSIGN_OR_RETURN(options.pinning, PinningOf(flags, options.threads));
-  return ChosenRuns{std::move(cells), std::move(options)};
+  return ChosenRuns{std::move(cells), std::move(options), part};
 }
 
 // A dry run claims nothing and measures what it can; what it cannot measure it says. The one run of
@@ -274,7 +275,7 @@ absl::StatusOr<CheckedRuns> CheckRuns(const SuiteFile& suite, const SuiteFlags& 
   LRA_RETURN_IF_ERROR(ClaimSuiteFolder(checked.options.out, suite));
   // With the run files that the folder keeps, whatever becomes of the user's while runs begin.
   LRA_ASSIGN_OR_RETURN(const SuiteFile kept, SuiteOfFolder(checked.options.out));
-  LRA_ASSIGN_OR_RETURN(checked.cells, CellsOf(kept, flags));
+  LRA_ASSIGN_OR_RETURN(checked.cells, CellsOf(kept, flags, chosen.part));
   return checked;
 }
 
