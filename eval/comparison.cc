@@ -56,8 +56,9 @@ Estimate UnpairedDifference(const CrossedSums& a, const CrossedSums& b) {
       blocks > 1 ? Square(SampleStandardDeviation(differences)) * (n / blocks) : 0;
   if (a.blocks() != a.examples) estimate.blocks = a.blocks();
   // Equal runs and differences leave rounding where values, as those of blocks, are not whole.
-  const double rounding = 1e-12 * (MeanSquare(a) + MeanSquare(b));
+  const double rounding = 1e-14 * (MeanSquare(a) + MeanSquare(b));
   if (v_a + v_b <= rounding && variance + rest <= rounding * (n / blocks)) {
+    if (Square(estimate.mean) <= rounding) estimate.mean = 0;  // its sign would be a finding
     estimate.constant_examples = a.blocks();
     return estimate;
   }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <random>
 #include <vector>
 
 #include "eval/crossed_test_util.h"
@@ -120,15 +121,41 @@ TEST(ComparisonTest, EqualRunsInBlocksDifferByAConstant) {
   ExampleValues values(25000);
   for (size_t i = 0; i < values.size(); ++i) values[i] = i * 7919 % 1000 < 700 ? 1 : 0;
   const CrossedSums row = SumsOf(std::vector<ExampleValues>(3, values), 80);
-  const Estimate same = UnpairedDifference(row, row);
-  EXPECT_EQ(same.constant_examples, 313);
-  EXPECT_EQ(same.blocks, 313);
-  EXPECT_EQ(TwoSidedP(same, 0), 1);
+  // Totals of another number of seeds are rounded otherwise.
+  for (const int seeds : {1, 2, 3, 5}) {
+    const CrossedSums copies = SumsOf(std::vector<ExampleValues>(seeds, values), 80);
+    for (const Estimate& same :
+         {UnpairedDifference(row, copies), UnpairedDifference(copies, row)}) {
+      EXPECT_EQ(same.constant_examples, 313) << seeds;
+      EXPECT_EQ(same.blocks, 313);
+      EXPECT_EQ(TwoSidedP(same, 0), 1) << seeds << " seeds, mean " << same.mean;
+    }
+  }
   std::vector<ExampleValues> other(3, values);
   other[0][0] = 1 - other[0][0];
   const Estimate one_answer = UnpairedDifference(SumsOf(other, 80), row);
   EXPECT_FALSE(one_answer.constant_examples.has_value());
   EXPECT_GT(one_answer.seed_variance, 0);
+}
+
+// One set of weights scored by two builds, in bits/token.
+TEST(ComparisonTest, RoundingToFloatIsNoDifference) {
+  std::mt19937 random(1);
+  std::normal_distribution<double> normal;
+  ExampleValues exact(43008), rounded, noisy;
+  for (double& value : exact) value = 2.4 + 0.4 * normal(random);
+  for (const double value : exact) {
+    rounded.push_back(static_cast<float>(value));
+    noisy.push_back(value * (1 + 2e-7 * normal(random)));
+  }
+  for (const ExampleValues& other : {rounded, noisy}) {
+    const Estimate difference = UnpairedDifference(SumsOf({&exact, 1}), SumsOf({&other, 1}));
+    EXPECT_GT(TwoSidedP(difference, 0), 0.01) << difference.mean;
+  }
+  // What is larger than rounding everywhere is one.
+  ExampleValues shifted = exact;
+  for (double& value : shifted) value += 1e-5;
+  EXPECT_LT(TwoSidedP(UnpairedDifference(SumsOf({&shifted, 1}), SumsOf({&exact, 1})), 0), 1e-10);
 }
 
 TEST(ComparisonTest, CountsThatAreAllRightStillHaveAWidth) {
