@@ -65,6 +65,7 @@ AblationEffect EffectOn(const AblationTask& task, const AblationFactors& factors
   effect.estimate = contrast.estimate;
   effect.differing_examples = contrast.differing_examples;
   effect.scores_alike = ScoresAlike(task, factors, plan, effect.seeds);
+  effect.is_constant = effect.scores_alike || contrast.estimate.constant_examples.has_value();
   Conclude(confidence, &effect);
   return effect;
 }
@@ -101,6 +102,8 @@ std::optional<AblationEffect> AverageOf(const std::vector<AblationEffect>& tasks
   average.estimate = AverageEstimate(parts);
   average.scores_alike = std::all_of(tasks.begin(), tasks.end(),
                                      [](const AblationEffect& task) { return task.scores_alike; });
+  average.is_constant = std::all_of(tasks.begin(), tasks.end(),
+                                    [](const AblationEffect& task) { return task.is_constant; });
   Conclude(confidence, &average);
   return average;
 }
@@ -117,6 +120,7 @@ std::optional<AblationEffect> TaskInteraction(const AblationEffect& task,
   effect.metric = &MetricOfAll({task.metric, first.metric});
   effect.estimate = DifferenceOfTasks(*task.estimate, *first.estimate);
   effect.differing_examples = task.differing_examples + first.differing_examples;
+  effect.is_constant = task.is_constant && first.is_constant;
   Conclude(confidence, &effect);
   return effect;
 }
@@ -139,7 +143,7 @@ void CorrectTogether(double confidence, const std::vector<AblationEffect*>& memb
     members[i]->is_told_apart = corrected[i] <= 1 - confidence + 1e-12 &&
                                 members[i]->differing_examples >= kLeastDifferingExamples;
     // What never varied, on any task, says nothing of what would have been seen.
-    if (members[i]->scores_alike) continue;
+    if (members[i]->is_constant) continue;
     members[i]->smallest_difference =
         SmallestDifferenceOf(*members[i]->estimate, kShownPower, OneOfTests(confidence, p.size()));
   }

@@ -96,6 +96,9 @@ struct AblationEffect {
   // With every seed both levels had the same score of every example, in each of the matched cells:
   // of main and simple effects alone.
   bool scores_alike = false;
+  // Whether the effect was one value, on each of its tasks, in all examples and with every seed.
+  // Estimates that are made of such have a variance all the same (WithVariance()).
+  bool is_constant = false;
   // The smallest difference that would have been told from 0 with kShownPower, whatever the other
   // tests of the family say (OneOfTests()); unset of simple effects.
   std::optional<double> smallest_difference;

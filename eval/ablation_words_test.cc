@@ -70,7 +70,7 @@ TEST(AblationWords, LevelsThatScoreAlikeAreSaidToDoSo) {
   const AblationResult on_two =
       Analysed({TaskWithEffect("image", {0, 0, 0}), TaskWithEffect("text", {0, 0, 0})});
   for (const AblationEffect& effect : on_two.effects)
-    EXPECT_FALSE(effect.is_average() && effect.smallest_difference) << "nothing varied";
+    EXPECT_FALSE(effect.smallest_difference) << "nothing varied " << WhereText(effect);
   // Equally many right answers, but others.
   AblationTask others = TaskWithEffect("image", {0, 0, 0});
   for (ExampleValues& run : others.runs[1]) std::reverse(run.begin(), run.end());
@@ -80,6 +80,31 @@ TEST(AblationWords, LevelsThatScoreAlikeAreSaidToDoSo) {
   EXPECT_THAT(WordsOf(same_mean), Not(HasSubstr(alike)));
   // One seed in which they differ.
   EXPECT_THAT(WordsOf(Analysed({TaskWithEffect("image", {0, 0, 1})})), Not(HasSubstr(alike)));
+}
+
+TEST(AblationWords, WhatNeverVariedSaysNothingOfWhatWouldHaveBeenSeen) {
+  Ablation ablation;
+  ablation.split = "test";
+  ablation.factors = {{"positions", {"absolute", "none"}}, {"reweighting", {"none", "cosine"}}};
+  for (const char* name : {"image", "text"}) {
+    AblationTask& task = ablation.tasks.emplace_back(TaskWithEffect(name, {0, 0, 0}));
+    const std::vector<ExampleValues> runs = task.runs[0];
+    task.runs.assign(4, runs);
+  }
+  // A factor that makes every answer of one task right: one difference everywhere.
+  ablation.tasks[1].runs[0].assign(3, FirstRight(0));
+  ablation.tasks[1].runs[2] = ablation.tasks[1].runs[0];
+  ablation.tasks[1].runs[1].assign(3, FirstRight(2000));
+  ablation.tasks[1].runs[3] = ablation.tasks[1].runs[1];
+  const AblationResult result = AnalyseAblation(std::move(ablation), 0.95);
+  int derived = 0;
+  for (const AblationEffect& effect : result.effects) {
+    derived += effect.is_average() || !effect.less_task.empty() ? 1 : 0;
+    EXPECT_FALSE(effect.smallest_difference)
+        << EffectKindName(effect.plan.kind) << " on " << WhereText(effect);
+  }
+  EXPECT_GT(derived, 4);  // averages, those of interactions among them, and task x factor
+  EXPECT_THAT(WordsOf(result), Not(HasSubstr("would have been seen")));
 }
 
 TEST(AblationWords, JsonCallsDifferencesBetweenTasksInteractions) {
