@@ -53,22 +53,25 @@ std::vector<std::string> InOrder(const LabelCounts& labels) {
   return ordered;
 }
 
-// "1", "01" and "1.0" would be three classes.
+// "1", "01" and "1.0" would be three classes. Beside other text they may be names, and so may what
+// is not whole, as 1.1 and 1.10 of sections.
 absl::Status CheckNumbers(const std::string& paths, const LabelCounts& labels) {
   // By value and its whole part: a double alone does not tell large whole numbers apart.
   std::map<std::pair<double, int64_t>, std::string> spelling;
+  absl::Status status;
   for (const auto& [label, examples] : labels) {
     double value = 0;
     int64_t whole = 0;
-    if (!absl::SimpleAtod(label, &value) || !(std::abs(value) < 0x1p63)) continue;
+    if (!absl::SimpleAtod(label, &value)) return absl::OkStatus();
+    if (!status.ok() || !(std::abs(value) < 0x1p63) || value != std::trunc(value)) continue;
     if (!absl::SimpleAtoi(label, &whole)) whole = static_cast<int64_t>(value);
     const auto [first, is_new] = spelling.try_emplace({value, whole}, label);
     if (is_new) continue;
-    return absl::InvalidArgumentError(
+    status = absl::InvalidArgumentError(
         absl::StrCat(paths, ": the labels ", QuotedName(first->second), " and ", QuotedName(label),
                      " are one number; write it in one way"));
   }
-  return absl::OkStatus();
+  return status;
 }
 
 // --- The first reading ---

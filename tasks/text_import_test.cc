@@ -189,6 +189,26 @@ TEST_F(TextImportTest, ANumberIsOneClass) {
   EXPECT_EQ(ImportTexts(options).status(), absl::OkStatus());
 }
 
+TEST_F(TextImportTest, NumbersMayBeNames) {
+  TextImportOptions options = Tables();
+  const auto names = [&](const std::vector<std::string>& labels) {
+    options.train = WriteTable("train.csv", labels, 10);
+    options.test = WriteTable("test.csv", labels, 1);
+    const auto imported = ImportTexts(options);
+    EXPECT_TRUE(imported.ok()) << imported.status();
+    if (!imported.ok()) return std::vector<std::string>();
+    EXPECT_EQ(RemoveAll(imported->directory), absl::OkStatus());
+    const auto& classes = imported->manifest.class_names();
+    return std::vector<std::string>(classes.begin(), classes.end());
+  };
+  EXPECT_THAT(names({"1", "1.1", "1.10"}), ElementsAre("1", "1.1", "1.10"));  // sections
+  EXPECT_THAT(names({"1", "01", "NA"}), ElementsAre("01", "1", "NA"));
+  EXPECT_THAT(names({"100000", "1e5", "ABC"}), ElementsAre("100000", "1e5", "ABC"));
+  options.train = WriteTable("train.csv", {"1", "1.0", "1.1"}, 10);
+  options.test = WriteTable("test.csv", {"1"}, 1);
+  EXPECT_THAT(Refusal(options), HasSubstr("the labels \"1\" and \"1.0\" are one number"));
+}
+
 TEST_F(TextImportTest, SaysWhichClassesTrainAndTestDoNotShare) {
   TextImportOptions options = Tables();
   options.test = WriteTable("test.csv", {"pos"}, 20);
