@@ -24,6 +24,7 @@
 #include "eval/score_text.h"
 #include "lra/config.h"
 #include "lra/files.h"
+#include "lra/fingerprint.h"
 #include "lra/status_macros.h"
 
 namespace lra {
@@ -83,21 +84,24 @@ absl::StatusOr<std::string> MisorderWarning(absl::string_view directory, const E
                       "index of each row (`lra data export` lists them)");
 }
 
-// Empty unless a folder beside this one has the row's predictions as those of another seed.
+// Empty unless a folder beside this one has the predictions as those of another seed of the row, on
+// the same data.
 std::string RepeatWarning(absl::string_view directory, const ExternalRun& run,
                           const SplitResult& result) {
   namespace fs = std::filesystem;
   const fs::path own = AbsolutePath(directory);
-  std::error_code ignored;
+  std::error_code error;  // what cannot be listed holds no run
   std::set<std::string> folders;
-  for (const fs::directory_entry& entry : fs::directory_iterator(own.parent_path(), ignored)) {
-    const std::string name = entry.path().filename().string();
+  for (fs::directory_iterator it(own.parent_path(), error), end; !error && it != end;
+       it.increment(error)) {
+    const std::string name = it->path().filename().string();
     if (name != own.filename().string() && absl::StrContains(name, run.name)) folders.insert(name);
   }
+  const std::string data = Fingerprint(run.data);
   for (const std::string& folder : folders) {
     const absl::StatusOr<RunRecord> other = ReadRunRecord((own.parent_path() / folder).string());
     if (!other.ok() || other->kind() != RunRecord::EXTERNAL || other->method() != run.name ||
-        other->seed() == run.seed)
+        other->seed() == run.seed || Fingerprint(other->data()) != data)
       continue;
     const SplitResult* const same = FindResult(*other, run.split);
     if (same == nullptr || same->predictions_sha256() != result.predictions_sha256()) continue;

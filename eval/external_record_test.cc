@@ -210,6 +210,11 @@ TEST_F(ExternalRecordTest, ThePredictionsOfAnotherSeedAreWarnedOf) {
     EXPECT_THAT(warnings("external-mine-s1", 1),
                 Contains(repeats("bit for bit: tables count one run")).Times(1));
   }
+  // Labels of another task's examples may well be the same.
+  run_.data.set_task("other");
+  EXPECT_THAT(warnings("external-mine-other-s1", 1),
+              Not(Contains(HasSubstr("predictions are those"))));
+  run_.data.set_task("toy");
   Predict<float>({0, 0, 4, 2, 1, 0, 3, 1, 2, -1, 0, -2}, {4, 3});
   EXPECT_THAT(warnings("external-mine-s1", 1), Not(Contains(HasSubstr("predictions are those"))));
 }
