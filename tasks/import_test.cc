@@ -1,5 +1,12 @@
 // Imports ListOps: good files in every kind of archive, and broken ones.
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <map>
+#include <system_error>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "datasets/manifest.h"
@@ -101,6 +108,40 @@ TEST_F(ImportTest, FolderAndArchiveGiveTheSameBytes) {
   other["basic_val.tsv"] = "Source\tTarget\n5\t5\n";
   EXPECT_EQ(Import(WriteFolder(other)).status().code(), absl::StatusCode::kAlreadyExists);
   EXPECT_EQ(Contents(out_), from_folder);
+}
+
+// The import reads from a pipe, which it opens when it has found the target free and begun.
+TEST_F(ImportTest, DataThatAppearsMeanwhileIsKept) {
+  namespace fs = std::filesystem;
+  const std::string tar = *ReadFile(WriteTar(GoodFiles()));
+  Files other = GoodFiles();
+  other["basic_val.tsv"] = "Source\tTarget\n5\t5\n";
+  const std::string pipe = folder_.File("pipe"), faster = folder_.File("faster");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  for (const bool is_same : {true, false}) {
+    ASSERT_TRUE(RemoveAll(out_).ok());
+    ASSERT_TRUE(Import(WriteFolder(is_same ? GoodFiles() : other)).ok());
+    const auto before = Contents(out_);
+    fs::rename(out_, faster);
+    std::thread writer([&] {
+      std::ofstream raw(pipe, std::ios::binary);
+      std::error_code error;
+      fs::rename(faster, out_, error);
+      raw << tar;
+    });
+    const auto slower = Import(pipe);
+    const std::fstream reader(pipe);  // so that the thread ends if the import has not read
+    writer.join();
+    EXPECT_EQ(Contents(out_), before);
+    EXPECT_EQ(std::distance(fs::directory_iterator(made_), fs::directory_iterator()), 1);
+    if (is_same) {
+      ASSERT_TRUE(slower.ok()) << slower.status();
+      EXPECT_TRUE(slower->was_there);
+    } else {
+      EXPECT_EQ(slower.status().code(), absl::StatusCode::kAlreadyExists);
+      EXPECT_THAT(std::string(slower.status().message()), HasSubstr("holds other data"));
+    }
+  }
 }
 
 TEST_F(ImportTest, LinksDevicesAndPathsOutOfTheArchiveTouchNothing) {
