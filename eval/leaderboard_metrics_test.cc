@@ -134,14 +134,21 @@ TEST(LeaderboardMetricsTest, AnyMetricOfTheStoredSumsCanBeShown) {
 
 // 345 of 2,000 are not above the 340 of the majority class, however sure the run is of them.
 TEST(LeaderboardMetricsTest, TheTasksOwnMetricTellsWhichRunsTrained) {
-  const std::vector<LocatedRecord> runs = {
+  std::vector<LocatedRecord> runs = {
       By("", MakeBaseline("majority", 340), 4600),
       By("", MakeRun({.method = "half", .seed = 0, .correct = 900}), 3000),
       By("", MakeRun({.method = "half", .seed = 1, .correct = 345}), 3000)};
-  const Leaderboard board = Build(runs, kNats);
-  EXPECT_EQ(board.tables.at(0).rows.at(1).cells.at(0)->trained, 1);
-  EXPECT_THAT(board.tables[0].notes,
-              Contains(HasSubstr("half, seed 1, did not train: it is not above the majority")));
+  const auto expect_one = [&] {
+    const Leaderboard board = Build(runs, kNats);
+    EXPECT_EQ(board.tables.at(0).rows.back().cells.at(0)->trained, 1);
+    EXPECT_THAT(board.tables[0].notes,
+                Contains(HasSubstr("half, seed 1, did not train: it is not above the majority")));
+  };
+  expect_one();
+  // Another baseline, without the counts of that metric, has no say.
+  runs.push_back(By("", MakeBaseline("root_operator", 720), 4000));
+  runs.back().record.mutable_results(0)->mutable_sums()->mutable_counts()->erase(kCorrect);
+  expect_one();
 }
 
 // Where it is the one shown, and of no run's examples on record, that cannot be told.

@@ -35,11 +35,13 @@ std::optional<double> Guessing(const ColumnRuns& column) {
   return majority.front().runs.front().value;
 }
 
-// The run, first, with the baselines of its column, by the task's own metric where all have it.
+// The run, first, with the guesses of its column, by the task's own metric where all have it.
 ColumnRuns JudgedColumn(const Entry& run, const ColumnRuns& column) {
   ColumnRuns judged{column.task, {run}, column.block_examples};
   for (const Entry& entry : column.entries) {
-    if (entry.record().kind() == RunRecord::BASELINE && entry.result != nullptr)
+    const RunRecord& record = entry.record();
+    if (record.kind() == RunRecord::BASELINE && IsMereGuess(record.method()) &&
+        entry.result != nullptr)
       judged.entries.push_back(entry);
   }
   const bool have_own = std::all_of(judged.entries.begin(), judged.entries.end(),
