@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -94,20 +93,6 @@ TEST_F(DesignsTest, HoweverTheFolderIsWritten) {
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_EQ(report->suite, report_name());
 }
-
-// While it lives, relative paths begin in this folder.
-class WorkingFolder {
- public:
-  explicit WorkingFolder(const std::string& folder) : before_(std::filesystem::current_path()) {
-    std::filesystem::current_path(folder);
-  }
-  ~WorkingFolder() { std::filesystem::current_path(before_); }
-  WorkingFolder(const WorkingFolder&) = delete;
-  WorkingFolder& operator=(const WorkingFolder&) = delete;
-
- private:
-  const std::filesystem::path before_;
-};
 
 TEST_F(DesignsTest, FromWithinTheFolder) {
   for (const SuiteCell& cell : cells_) {

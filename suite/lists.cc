@@ -10,6 +10,7 @@
 #include "lra/name_list.h"
 #include "lra/run_file.h"
 #include "lra/status_macros.h"
+#include "suite/suite_folder.h"
 #include "train/request.h"
 
 namespace lra {
@@ -20,6 +21,12 @@ absl::Status AddNames(const char* flag, const std::string& list,
   LRA_ASSIGN_OR_RETURN(const std::vector<std::string> given, SplitNames(flag, list));
   if (!given.empty()) names->Assign(given.begin(), given.end());
   return absl::OkStatus();
+}
+
+std::string FolderNamedAfter(const SuiteFile& suite, const std::string& data_dir) {
+  const auto& tasks = suite.group(0).task();
+  return JoinPath("runs", absl::StrCat("lists-", ShortFingerprint(Fingerprint(suite)),
+                                       tasks.empty() ? "" : DataInName(tasks[0], data_dir)));
 }
 
 }  // namespace
@@ -45,11 +52,12 @@ absl::StatusOr<SuiteFile> SuiteOfLists(const ExperimentChoice& choice, const std
 }
 
 std::string DefaultListFolder(const SuiteFile& suite, const std::string& data_dir) {
-  const auto& tasks = suite.group(0).task();
+  // Earlier builds named folders after the encoder's place, too.
+  const std::string before = FolderNamedAfter(suite, data_dir);
+  if (FileExists(JoinPath(before, kSuiteFile))) return before;
   SuiteFile named = suite;
   named.clear_init_from();  // settings have the digest; where a copy lies makes no other runs
-  return JoinPath("runs", absl::StrCat("lists-", ShortFingerprint(Fingerprint(named)),
-                                       tasks.empty() ? "" : DataInName(tasks[0], data_dir)));
+  return FolderNamedAfter(named, data_dir);
 }
 
 }  // namespace lra

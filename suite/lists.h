@@ -15,8 +15,9 @@ namespace lra {
 // empty name in a list.
 absl::StatusOr<SuiteFile> SuiteOfLists(const ExperimentChoice& choice, const std::string& seeds);
 
-// "runs/lists-1a2b3c4d", by the suite's content: the same command goes on in the same folder. Data
-// in another folder than its task's default is a part of the name, as in DefaultRunDirectory().
+// "runs/lists-1a2b3c4d", by the suite's content: the same command goes on in the same folder, also
+// in one that an earlier build named otherwise. Data in another folder than its task's default is a
+// part of the name, as in DefaultRunDirectory().
 std::string DefaultListFolder(const SuiteFile& suite, const std::string& data_dir);
 
 }  // namespace lra

@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "lra/files.h"
+#include "lra/fingerprint.h"
 #include "lra/folder_test_util.h"
 #include "suite/cells.h"
+#include "suite/suite_folder.h"
 
 namespace lra {
 namespace {
@@ -34,6 +37,19 @@ TEST(SuiteOfLists, IsTheProduct) {
   EXPECT_THAT(
       std::string(SuiteOfLists({.task = "listops,", .attention = "relu"}, "0").status().message()),
       HasSubstr("--task \"listops,\" has an empty name"));
+}
+
+// It was named after the encoder's place as well.
+TEST(DefaultListFolder, IsThatOfAnEarlierBuildWhereItHasBegun) {
+  const TestFolder folder;
+  const WorkingFolder here(folder.path());
+  SuiteFile suite = *SuiteOfLists({.task = "listops", .attention = "relu"}, "0");
+  suite.set_init_from("/a");
+  const std::string before = absl::StrCat("runs/lists-", ShortFingerprint(Fingerprint(suite)));
+  ASSERT_EQ(MakeDirectories(before), absl::OkStatus());
+  EXPECT_NE(DefaultListFolder(suite, ""), before) << "it holds no suite";
+  ASSERT_EQ(WriteFileAtomically(JoinPath(before, kSuiteFile), ""), absl::OkStatus());
+  EXPECT_EQ(DefaultListFolder(suite, ""), before);
 }
 
 TEST(SuiteOfLists, TakesTheRunFilesTaskWhereNoneIsGiven) {

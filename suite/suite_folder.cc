@@ -117,6 +117,19 @@ absl::Status CheckSame(const std::string& out, const SuiteFile& begun, const Sui
   return AnotherSuite(out, there, wanted);
 }
 
+// Earlier builds kept no run files: relative paths began in the folder where `lra run` was typed.
+absl::Status RestoreRunFilesOfBefore(const std::string& path, SuiteFile* suite) {
+  SuiteFile written;
+  LRA_RETURN_IF_ERROR(ReadTextProto(path, &written));
+  for (int i = 0; i < std::min(written.group_size(), suite->group_size()); ++i) {
+    const std::string& stored = written.group(i).run_file();
+    SuiteGroup& group = *suite->mutable_group(i);
+    if (IsRunFileOfUser(stored) && !FileExists(group.run_file()) && FileExists(stored))
+      group.set_run_file(stored);
+  }
+  return absl::OkStatus();
+}
+
 bool HoldsSuite(const fs::path& folder) {
   return FileExists(JoinPath(folder.string(), kSuiteFile));
 }
@@ -168,11 +181,14 @@ absl::Status ClaimSuiteFolder(const std::string& out, const SuiteFile& suite) {
 }
 
 absl::StatusOr<SuiteFile> SuiteOfFolder(const std::string& out) {
-  absl::StatusOr<SuiteFile> suite = ReadSuiteFile(JoinPath(out, kSuiteFile));
+  const std::string path = JoinPath(out, kSuiteFile);
+  absl::StatusOr<SuiteFile> suite = ReadSuiteFile(path);
   if (absl::IsNotFound(suite.status())) {
     return absl::NotFoundError(absl::StrCat(out, " holds no suite (it has no ", kSuiteFile,
                                             "); give the folder that `lra run` wrote"));
   }
+  LRA_RETURN_IF_ERROR(suite.status());
+  LRA_RETURN_IF_ERROR(RestoreRunFilesOfBefore(path, &*suite));
   return suite;
 }
 

@@ -21,7 +21,8 @@ inline constexpr char kSuiteFile[] = "suite.textproto";
 // FailedPrecondition if it holds another suite, also by a run file that was edited, or the same
 // under other versions; AlreadyExists if it is a run's; the errors of ReadFile of a run file.
 absl::Status ClaimSuiteFolder(const std::string& out, const SuiteFile& suite);
-// The suite of a folder; NotFound if it has none.
+// The suite of a folder; NotFound if it has none. A run file that is not there, as in folders of
+// earlier builds, is looked for where its path leads from the current folder.
 absl::StatusOr<SuiteFile> SuiteOfFolder(const std::string& out);
 
 // The folder as records name it: "runs/x" for "./runs//x/".

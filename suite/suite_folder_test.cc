@@ -107,17 +107,29 @@ TEST(ClaimSuiteFolder, KeepsRunFilesAndKnowsThemAgain) {
   EXPECT_EQ(ClaimSuiteFolder(moved, kept), absl::OkStatus());
 }
 
-// One of before, which names the user's file.
-TEST(ClaimSuiteFolder, CopiesTheRunFileOfAFolderThatHasNone) {
-  const TestFolder folder;
-  const std::string file = folder.File("mine.textproto"), out = folder.File("out");
+// Folders of before name the user's file, and hold no copy of it.
+void ExpectCopyOf(const std::string& file, const TestFolder& folder) {
+  const std::string out = folder.File("out");
   ASSERT_EQ(WriteFileAtomically(file, "protocol: \"strong\""), absl::OkStatus());
   SuiteFile suite;
   suite.add_group()->set_run_file(file);
   ASSERT_EQ(MakeDirectories(out), absl::OkStatus());
   ASSERT_EQ(WriteFileAtomically(JoinPath(out, kSuiteFile), ToTextProto(suite)), absl::OkStatus());
+  EXPECT_EQ(SuiteOfFolder(out)->group(0).run_file(), file);
   ASSERT_EQ(ClaimSuiteFolder(out, suite), absl::OkStatus());
   EXPECT_THAT(SuiteOfFolder(out)->group(0).run_file(), StartsWith(out + "/run_files/"));
+}
+
+TEST(ClaimSuiteFolder, CopiesTheRunFileOfAFolderThatHasNone) {
+  const TestFolder folder;
+  ExpectCopyOf(folder.File("mine.textproto"), folder);
+}
+
+// It began in the folder where the suite was begun.
+TEST(ClaimSuiteFolder, CopiesTheRunFileOfARelativePath) {
+  const TestFolder folder;
+  const WorkingFolder here(folder.path());
+  ExpectCopyOf("mine.textproto", folder);
 }
 
 TEST(ClaimSuiteFolder, KeepsTheVersionsOfItsProtocols) {
