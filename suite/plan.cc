@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <functional>
 #include <numeric>
 #include <tuple>
 #include <utility>
@@ -21,7 +20,10 @@ struct Sum {
   void Add(const SuiteTime& time) {
     cost.wall_seconds += time.wall_seconds();
     cost.cpu_seconds += time.cpu_seconds();
-    cost.memory_bytes = std::max(cost.memory_bytes, time.peak_memory_bytes());
+    if (time.peak_memory_bytes() >= cost.memory_bytes) {
+      cost.memory_bytes = time.peak_memory_bytes();
+      cost.memory_runs = std::max(1, time.runs_at_once());
+    }
     ++cost.finished_runs;
   }
   RunCost Mean() const {
@@ -80,28 +82,40 @@ double SecondsOnWorkers(const std::vector<RunPlan>& runs, int workers) {
   return *std::max_element(ends.begin(), ends.end());
 }
 
-// What the processes that train what is left take of something, each.
-std::vector<int64_t> LargestFirst(const SuitePlan& plan, int64_t RunCost::*bytes_of) {
-  std::vector<int64_t> bytes;
-  std::map<std::string, std::pair<size_t, int>> open;  // by cell: a process and how many it has
+// What trains runs of one cell side by side.
+struct TrainingProcess {
+  const RunCost* cost = nullptr;  // of each
+  int runs = 0;
+  int64_t memory_bytes() const { return cost->process_memory_bytes(runs); }
+  int64_t passing_disk_bytes() const { return runs * cost->passing_disk_bytes; }
+};
+
+// Those of what is left whose cost is known.
+std::vector<TrainingProcess> ProcessesOf(const SuitePlan& plan) {
+  std::vector<TrainingProcess> processes;
+  std::map<std::string, size_t> last;  // by cell
   for (const RunPlan& run : plan.runs) {
     if (!run.is_left || !run.cost) continue;
-    auto& [process, runs] = open[run.cell];
-    if (runs++ % plan.at_once == 0) {
-      process = bytes.size();
-      bytes.push_back(0);
+    const auto [found, is_first] = last.emplace(run.cell, processes.size());
+    if (is_first || processes[found->second].runs == plan.at_once) {
+      found->second = processes.size();
+      processes.push_back({&*run.cost});
     }
-    bytes[process] += (*run.cost).*bytes_of;
+    ++processes[found->second].runs;
   }
-  std::sort(bytes.begin(), bytes.end(), std::greater<>());
-  return bytes;
+  return processes;
 }
 
-// What as many of them take as there are workers, at most.
-int64_t AtOnce(const SuitePlan& plan, int64_t RunCost::*bytes_of) {
-  std::vector<int64_t> bytes = LargestFirst(plan, bytes_of);
-  bytes.resize(std::min(bytes.size(), static_cast<size_t>(plan.workers)));
-  return std::accumulate(bytes.begin(), bytes.end(), int64_t{0});
+// As many of them as there are workers, at most: those that take the most of something.
+std::vector<TrainingProcess> Largest(const SuitePlan& plan,
+                                     int64_t (TrainingProcess::*bytes)() const) {
+  std::vector<TrainingProcess> processes = ProcessesOf(plan);
+  std::stable_sort(processes.begin(), processes.end(),
+                   [&](const TrainingProcess& a, const TrainingProcess& b) {
+                     return (a.*bytes)() > (b.*bytes)();
+                   });
+  processes.resize(std::min(processes.size(), static_cast<size_t>(plan.workers)));
+  return processes;
 }
 
 void AddTotals(SuitePlan* plan) {
@@ -114,8 +128,12 @@ void AddTotals(SuitePlan* plan) {
     plan->disk_bytes += run.cost->disk_bytes - run.cost->passing_disk_bytes;
   }
   plan->wall_seconds = SecondsOnWorkers(plan->runs, plan->workers);
-  plan->memory_bytes = AtOnce(*plan, &RunCost::memory_bytes);
-  plan->disk_bytes += AtOnce(*plan, &RunCost::passing_disk_bytes);
+  for (const TrainingProcess& process : Largest(*plan, &TrainingProcess::memory_bytes)) {
+    plan->memory_bytes += process.memory_bytes();
+    plan->runs_at_once += process.runs;
+  }
+  for (const TrainingProcess& process : Largest(*plan, &TrainingProcess::passing_disk_bytes))
+    plan->disk_bytes += process.passing_disk_bytes();
 }
 
 // The nearest folder above that is there.
@@ -176,10 +194,10 @@ std::vector<SuiteCell> CheapestFirst(const std::vector<SuiteCell>& cells, const 
 int WorkersThatFit(const SuitePlan& plan, int64_t memory_bytes) {
   int64_t taken = 0;
   int fit = 0;
-  for (const int64_t bytes : LargestFirst(plan, &RunCost::memory_bytes)) {
-    taken += bytes;
+  for (const TrainingProcess& process : Largest(plan, &TrainingProcess::memory_bytes)) {
+    taken += process.memory_bytes();
     if (taken > memory_bytes) return fit;
-    if (++fit == plan.workers) break;
+    ++fit;
   }
   return plan.workers;
 }

@@ -2,6 +2,7 @@
 #ifndef LRA_SUITE_PLAN_H_
 #define LRA_SUITE_PLAN_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -18,10 +19,16 @@ namespace lra {
 struct RunCost {
   double wall_seconds = 0;
   double cpu_seconds = 0;
-  int64_t memory_bytes = 0;
+  int64_t memory_bytes = 0;  // of a process with memory_runs of them, this one's share
+  int memory_runs = 1;
   int64_t disk_bytes = 0;          // at most
   int64_t passing_disk_bytes = 0;  // those of them that are gone when it has ended
   int finished_runs = 0;           // of the same cell, whose mean this is; 0 = from measured steps
+  // What a process takes that trains so many of them side by side, at most: where fewer shared it
+  // than were measured, nobody knows how much less it is.
+  int64_t process_memory_bytes(int runs) const {
+    return memory_bytes * std::max(runs, memory_runs);
+  }
 };
 
 // What is known of a run, and of what is left of it.
@@ -40,6 +47,7 @@ struct SuitePlan {
   double wall_seconds = 0;    // until the last worker has ended
   double cpu_seconds = 0;
   int64_t memory_bytes = 0;  // of as many of the largest processes as there are workers
+  int runs_at_once = 0;      // of these processes
   int64_t disk_bytes = 0;    // of what is left, where so many are under way
 };
 

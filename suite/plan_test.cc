@@ -13,7 +13,7 @@
 #include "lra/folder_test_util.h"
 #include "nlohmann/json.hpp"
 #include "suite/estimates.h"
-#include "suite/run_suite.h"
+#include "suite/plan_test_util.h"
 #include "suite/times.h"
 
 namespace lra {
@@ -23,41 +23,15 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-SuiteCell CellOf(const std::string& attention, uint32_t seed) {
-  SuiteCell cell;
-  cell.seed = seed;
-  cell.config.set_task("listops");
-  cell.config.mutable_attention()->set_name(attention);
-  cell.config.mutable_train()->set_steps(100);
-  cell.config.set_seed(seed);
-  cell.name = absl::StrCat(attention, "-s", seed);
-  return cell;
-}
-
-SuiteEstimate Estimate(double wall_seconds, int64_t memory_bytes) {
-  SuiteEstimate estimate;
-  estimate.mutable_estimate()->set_wall_seconds(wall_seconds);
-  estimate.mutable_estimate()->set_cpu_seconds(wall_seconds / 2);
-  estimate.mutable_estimate()->set_peak_memory_bytes(memory_bytes);
-  estimate.mutable_estimate()->set_disk_bytes(1000);
-  return estimate;
-}
-
-CellStatus At(CellState state, int64_t step) {
-  CellStatus status;
-  status.state = state;
-  status.folder.checkpoint_step = step;
-  return status;
-}
-
 class PlanTest : public testing::Test {
  protected:
   // A process that trained the run from one step to another.
-  void Trained(size_t i, CellStatus before, CellStatus after, double seconds) {
+  void Trained(size_t i, CellStatus before, CellStatus after, double seconds, int runs = 1) {
     SuiteTime took;
     took.set_wall_seconds(seconds);
     took.set_cpu_seconds(seconds / 4);
     took.set_peak_memory_bytes(7);
+    took.set_runs_at_once(runs);
     took.set_device(device_);
     ASSERT_EQ(AddTime(folder_.path(), cells_[i], before, after, took), absl::OkStatus());
     statuses_[i] = after;
@@ -145,6 +119,37 @@ TEST_F(PlanTest, ARunOfAnotherDeviceSaysNothing) {
   EXPECT_FALSE(WholeTime(folder_.path(), cells_[0], statuses_[0]));
 }
 
+// Earlier builds noted no device; a finished run's record says it.
+TEST_F(PlanTest, TheRecordTellsTheDeviceOfATimeOfBefore) {
+  device_ = "";
+  Trained(0, At(CellState::kWaiting, 0), At(CellState::kFinished, 100), 24);
+  EXPECT_DOUBLE_EQ(PlanWith({.device = "cpu"}).runs[2].cost->wall_seconds, 24);
+  EXPECT_DOUBLE_EQ(PlanWith({.device = "cuda"}).runs[2].cost->wall_seconds, 40);
+  statuses_[0].folder.record.mutable_machine()->set_device("NVIDIA H200");
+  EXPECT_DOUBLE_EQ(PlanWith({.device = "cpu"}).runs[2].cost->wall_seconds, 40);
+  EXPECT_DOUBLE_EQ(PlanWith({.device = "cuda"}).runs[2].cost->wall_seconds, 24);
+  // Begun by an earlier build, and ended by this one.
+  Trained(1, At(CellState::kWaiting, 0), At(CellState::kStopped, 50), 11);
+  device_ = "cuda";
+  Trained(1, At(CellState::kStopped, 50), At(CellState::kFinished, 100), 13);
+  const std::optional<SuiteTime> time = WholeTime(folder_.path(), cells_[1], statuses_[1]);
+  ASSERT_TRUE(time);
+  EXPECT_DOUBLE_EQ(time->wall_seconds(), 24);
+  EXPECT_EQ(time->device(), "cuda");
+}
+
+// A process with three runs of the cell took 21 bytes.
+TEST_F(PlanTest, AShareOfMemoryIsNotThatOfARunAlone) {
+  Trained(0, At(CellState::kWaiting, 0), At(CellState::kFinished, 100), 24, 3);
+  estimates_.erase("linear");
+  EXPECT_EQ(Plan(1).memory_bytes, 21);
+  EXPECT_EQ(Plan(1, 3).memory_bytes, 21) << "one is left";
+  const RunCost cost = *Plan(1).runs[2].cost;
+  EXPECT_EQ(cost.process_memory_bytes(2), 21);
+  EXPECT_EQ(cost.process_memory_bytes(3), 21);
+  EXPECT_EQ(cost.process_memory_bytes(4), 28);
+}
+
 TEST_F(PlanTest, SeedsOfACellInOneProcessTakeTheirMemoryTogether) {
   EXPECT_EQ(Plan(1, 2).memory_bytes, 300 + 300);
   EXPECT_EQ(Plan(1, 3).memory_bytes, 300 + 300) << "the cell has two runs";
@@ -223,62 +228,6 @@ TEST_F(PlanTest, IsPrinted) {
   EXPECT_EQ(json["unknown"], 2);
 }
 
-// Stands for `lra train --dry-run --json`, whose flags it ignores.
-std::string Program(const TestFolder& folder, const std::string& script) {
-  const std::string path = folder.path() + "/program";
-  EXPECT_TRUE(WriteFileAtomically(path, absl::StrCat("#!/bin/sh\n", script, "\n")).ok());
-  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
-  return path;
-}
-
-TEST_F(PlanTest, EachCellIsMeasuredOnceAndKept) {
-  SuiteRunOptions options;
-  options.program =
-      Program(folder_, absl::StrCat("echo x >> ", folder_.path(), "/count\n",
-                                    R"(echo '{"wall_seconds": 30, "diskBytes": "5", "runs": 1, )"
-                                    R"("wall_seconds_one_after_the_other": 30}')"));
-  options.out = folder_.path() + "/out";
-  options.workers = 2;
-  options.is_quiet = true;
-  const auto count = [&] { return ReadFile(folder_.path() + "/count").value_or("").size() / 2; };
-  auto planned = PlanSuite(cells_, options);
-  ASSERT_TRUE(planned.ok()) << planned.status();
-  EXPECT_EQ(count(), 2);
-  EXPECT_DOUBLE_EQ(planned->plan.wall_seconds, 60);
-  ASSERT_TRUE(PlanSuite(cells_, options).ok());
-  EXPECT_EQ(count(), 2);
-  // Other data: measured anew.
-  options.data_of_task["listops"] = "digest";
-  ASSERT_TRUE(PlanSuite(cells_, options).ok());
-  EXPECT_EQ(count(), 4);
-  // Less to score, another device: measured anew, and kept.
-  options.train_flags = {"--no-last"};
-  ASSERT_TRUE(PlanSuite(cells_, options).ok());
-  EXPECT_EQ(count(), 6);
-  ASSERT_TRUE(PlanSuite(cells_, options).ok());
-  EXPECT_EQ(count(), 6);
-  options.train_flags = {"--device", "fake"};
-  ASSERT_TRUE(PlanSuite(cells_, options).ok());
-  EXPECT_EQ(count(), 8);
-  EXPECT_THAT(ReadEstimates(options.out, cells_), SizeIs(2));
-  // What a plan that measures nothing takes is not of another device, either.
-  options.measures = false;
-  EXPECT_EQ(PlanSuite(cells_, options)->plan.unknown, 0);
-  options.train_flags = {"--device", "cuda:1"};
-  EXPECT_EQ(PlanSuite(cells_, options)->plan.unknown, 4);
-}
-
-TEST_F(PlanTest, WhatCannotBeMeasuredIsSaid) {
-  SuiteRunOptions options;
-  options.program = Program(folder_, "echo no data >&2; exit 2");
-  options.out = folder_.path() + "/out";
-  options.is_quiet = true;
-  const auto planned = PlanSuite(cells_, options);
-  ASSERT_TRUE(planned.ok()) << planned.status();
-  EXPECT_EQ(planned->plan.unknown, 4);
-  EXPECT_EQ(planned->failures.at("relu"), "no data");
-}
-
 // Parts of a suite (--shard) share its folder. Each process here writes once both have begun, and
 // ends once both have written.
 TEST_F(PlanTest, WhoMeasureTheSameCellAtOnceDoNotMixTheirLogs) {
@@ -305,34 +254,6 @@ TEST_F(PlanTest, WhoMeasureTheSameCellAtOnceDoNotMixTheirLogs) {
   EXPECT_EQ(first, "words of 1");
   EXPECT_EQ(second, "words of 2");
   EXPECT_TRUE(std::filesystem::is_empty(folder_.path() + "/out/plan"));
-}
-
-TEST_F(PlanTest, NoProcessIsStartedForATaskWithoutData) {
-  SuiteRunOptions options;
-  options.program = Program(folder_, absl::StrCat("echo x >> ", folder_.path(), "/started"));
-  options.out = folder_.path() + "/out";
-  options.is_quiet = true;
-  options.not_measured["listops"] = "no data set";
-  const auto planned = PlanSuite(cells_, options);
-  ASSERT_TRUE(planned.ok()) << planned.status();
-  EXPECT_FALSE(FileExists(folder_.path() + "/started"));
-  EXPECT_EQ(planned->plan.unknown, 4);
-  EXPECT_EQ(planned->failures.at("relu"), "no data set");
-  EXPECT_EQ(planned->failures.at("linear"), "no data set");
-}
-
-TEST_F(PlanTest, MemoryForFewerIsSaidOrAskedFor) {
-  SuiteRunOptions options;
-  options.program =
-      Program(folder_, absl::StrCat(R"(echo '{"wall_seconds": 30, "peakMemoryBytes": ")",
-                                    int64_t{1} << 50, R"("}')"));
-  options.out = folder_.path() + "/out";
-  options.is_quiet = true;
-  const auto planned = PlanSuite(cells_, options);
-  ASSERT_TRUE(planned.ok()) << planned.status();
-  EXPECT_EQ(planned->fits_memory.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(std::string(planned->fits_memory.message()),
-              HasSubstr("the largest fits on no worker"));
 }
 
 }  // namespace

@@ -216,6 +216,7 @@ class Pool {
     took.set_wall_seconds(end.wall_seconds / static_cast<double>(runs));
     took.set_cpu_seconds(end.cpu_seconds / static_cast<double>(runs));
     took.set_peak_memory_bytes(end.peak_memory_bytes / static_cast<int64_t>(runs));
+    took.set_runs_at_once(static_cast<int32_t>(runs));
     took.set_device(options_.device);
     return took;
   }

@@ -139,14 +139,17 @@ TEST(RunCells, TrainsSeedsOfACellInOneProcess) {
   ASSERT_EQ(RunCells(cells, options), absl::OkStatus());
   EXPECT_EQ(*ReadFile(JoinPath(folder.path(), "groups")),
             "a-s0 a-s1 a-s2\nb-s0 b-s1\na-s3\nc-s0\n");
-  // Each has its share of the process's memory.
-  const auto peak = [&](const std::string& name) {
+  // Each has its share of the process's memory, and knows how many there were.
+  const auto time_of = [&](const std::string& name) {
     SuiteTime time;
     EXPECT_TRUE(ReadTextProto(folder.File(absl::StrCat("times/", name, ".textproto")), &time).ok());
     EXPECT_EQ(time.device(), "cpu");
-    return time.peak_memory_bytes();
+    return time;
   };
-  EXPECT_LT(3 * peak("a-s0"), 2 * peak("c-s0"));
+  const SuiteTime three = time_of("a-s0"), one = time_of("c-s0");
+  EXPECT_LT(3 * three.peak_memory_bytes(), 2 * one.peak_memory_bytes());
+  EXPECT_EQ(three.runs_at_once(), 3);
+  EXPECT_EQ(one.runs_at_once(), 1);
   for (const SuiteCell& cell : cells) {
     const CellStatus status = ReadCellStatus(folder.path(), cell);
     EXPECT_EQ(status.state, CellState::kFailed) << cell.name;

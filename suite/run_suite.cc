@@ -58,10 +58,18 @@ PlanOptions PlanningOf(const SuiteRunOptions& options, int workers) {
 }
 
 std::string MemoryText(const SuitePlan& plan, int64_t available) {
-  const int64_t runs = int64_t{plan.workers} * plan.at_once;
-  return absl::StrCat(runs, runs == 1 ? " run takes " : " runs at once take ",
+  const bool is_one = plan.runs_at_once == 1;
+  return absl::StrCat(plan.runs_at_once, is_one ? " run takes " : " runs at once take ",
                       FormatBytes(plan.memory_bytes), " of memory, ", FormatBytes(available),
-                      runs == 1 ? " is" : " are", " available");
+                      is_one ? " is" : " are", " available");
+}
+
+// Whether the plan takes seeds side by side for as long and large as those measured alone.
+bool GuessesSideBySide(const SuitePlan& plan) {
+  return plan.at_once > 1 &&
+         std::any_of(plan.runs.begin(), plan.runs.end(), [](const RunPlan& run) {
+           return run.is_left && run.cost && run.cost->finished_runs == 0;
+         });
 }
 
 absl::Status CheckMemory(const SuitePlan& plan, int fit, int64_t available) {
@@ -138,14 +146,16 @@ absl::StatusOr<PlannedSuite> PlanSuite(const std::vector<SuiteCell>& cells,
   if (StopWasAsked()) return absl::CancelledError("stopped before a run began");
   EstimateOfCell estimates = ReadEstimates(options.out, cells);
   for (const SuiteCell& cell : unknown) estimates.erase(CellName(cell));
+  // Nobody measured them anew. An earlier build noted no device.
   std::erase_if(estimates, [&](const auto& one) {
-    return one.second.device() != DeviceKind(options);  // nobody measured anew
+    return !one.second.device().empty() && one.second.device() != DeviceKind(options);
   });
   estimates.merge(measured.estimates);
   SuitePlan plan = plan_with(estimates, workers);
-  if (options.at_once > 1 && plan.left > 0 && !options.is_quiet) {
+  if (GuessesSideBySide(plan) && !options.is_quiet) {
     std::cerr << "note: seeds side by side (--at-once " << options.at_once
-              << ") were not measured: the plan gives each the time and memory of one alone\n";
+              << ") were not measured: where none of a cell has finished, the plan gives each the "
+                 "time and memory of one alone\n";
   }
   const int64_t available = AvailableMemoryBytes();
   const int fit = WorkersThatFit(plan, available);

@@ -142,7 +142,7 @@ class BySlurm : public Executor {
           RoundUp(kTimeMargin * run.seconds_left() + kStartSeconds, kStepSeconds, kLeastSeconds);
     }
     if (element.memory_bytes == 0 && run.cost) {
-      const auto bytes = static_cast<double>(run.cost->memory_bytes + kStartBytes);
+      const auto bytes = static_cast<double>(run.cost->process_memory_bytes(1) + kStartBytes);
       element.memory_bytes = RoundUp(kMemoryMargin * bytes, kStepBytes, kLeastBytes);
     }
     if (slurm_.cluster.memory_bytes == 0)

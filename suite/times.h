@@ -19,7 +19,8 @@ namespace lra {
 absl::Status AddTime(const std::string& out, const SuiteCell& cell, const CellStatus& before,
                      const CellStatus& after, const SuiteTime& took);
 
-// The whole time of a finished run; nothing where a part of it is not known, or it has not ended.
+// The whole time of a finished run, with its device also where an earlier build noted none; nothing
+// where a part of it is not known, or it has not ended.
 std::optional<SuiteTime> WholeTime(const std::string& out, const SuiteCell& cell,
                                    const CellStatus& status);
 
