@@ -3,8 +3,10 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "absl/strings/str_cat.h"
+#include "bench/cell.h"
 #include "bench/efficiency_grid.h"
 #include "bench/efficiency_table.h"
 #include "bench/figure.h"
@@ -20,9 +22,12 @@
 #include "lra/files.h"
 #include "lra/parallel.h"
 #include "lra/status_macros.h"
+#include "lra/suggest.h"
 
 namespace lra {
 namespace {
+
+constexpr char kUsualReference[] = "transformer";
 
 struct EfficiencyFlags {
   std::string grid;
@@ -35,7 +40,7 @@ struct EfficiencyFlags {
   std::optional<double> cell_seconds;
   uint64_t budget_bytes = 0;
   std::vector<std::string> table;
-  std::string format = "md", figure, reference = "transformer";
+  std::string format = "md", figure, reference = kUsualReference;
   LeaderboardFlags scores;  // runs alone
   BenchFlags bench;
 };
@@ -168,10 +173,29 @@ absl::Status PrintRecords(const EfficiencyFlags& flags, const EfficiencyGrid& gr
   return Draw(flags, records);
 }
 
-// A row's name, "linear" or "reformer (rounds=4)", begins with the attention's.
-absl::Status CheckReference(const std::string& reference) {
-  const auto named = ParseMethods({reference.substr(0, reference.find_first_of(" ,("))});
-  return named.ok() ? absl::OkStatus() : Annotate(named.status(), "--reference");
+// A reference that was named is a row of some table, "linear" or "reformer (rounds=4)"; without the
+// usual one tables have no ratios.
+absl::Status CheckReference(const EfficiencyFlags& flags, const std::vector<BenchRecord>& records,
+                            const std::optional<Leaderboard>& board) {
+  std::set<std::string> rows;
+  for (const BenchRecord& record : records) rows.insert(MethodLabel(record.request()));
+  if (board && !board->tables.empty()) {
+    for (const LeaderboardRow& row : board->tables[0].rows) rows.insert(row.label);
+  }
+  if (flags.reference == kUsualReference || rows.count(flags.reference) > 0)
+    return absl::OkStatus();
+  return Annotate(UnknownNameError("row", flags.reference, {rows.begin(), rows.end()}),
+                  "--reference");
+}
+
+// The cells that will be in the file: those that are measured, and what it has already.
+absl::StatusOr<std::vector<BenchRecord>> CellsOfFile(const GridPlan& plan,
+                                                     const std::string& path) {
+  std::vector<BenchRecord> cells = ExpandGrid(plan);
+  if (!FileExists(path)) return cells;
+  LRA_ASSIGN_OR_RETURN(const std::vector<BenchRecord> there, ReadRecordFile(path));
+  cells.insert(cells.end(), there.begin(), there.end());
+  return cells;
 }
 
 absl::Status CheckFormat(const EfficiencyFlags& flags, const CommandContext& context) {
@@ -186,15 +210,17 @@ absl::Status CheckFormat(const EfficiencyFlags& flags, const CommandContext& con
 
 absl::Status RunEfficiency(const EfficiencyFlags& flags, const CommandContext& context) {
   LRA_RETURN_IF_ERROR(CheckFormat(flags, context));
-  LRA_RETURN_IF_ERROR(CheckReference(flags.reference));
   LRA_ASSIGN_OR_RETURN(const EfficiencyGrid grid, WholeGrid(flags));
   LRA_ASSIGN_OR_RETURN(const std::optional<Leaderboard> board, BoardOf(flags));
   if (!flags.table.empty()) {
     LRA_ASSIGN_OR_RETURN(const std::vector<BenchRecord> records, ReadRecordFiles(flags.table));
+    LRA_RETURN_IF_ERROR(CheckReference(flags, records, board));
     return PrintRecords(flags, grid, records, board, context);
   }
   WaitPatiently(flags.bench.threads);
   LRA_ASSIGN_OR_RETURN(const GridPlan plan, PlanOf(grid, flags));
+  LRA_ASSIGN_OR_RETURN(const std::vector<BenchRecord> cells, CellsOfFile(plan, RecordsOf(flags)));
+  LRA_RETURN_IF_ERROR(CheckReference(flags, cells, board));
   const CellRunner run = ChildRunner(ThisProgram());
   GridRun to_run = {{}, RecordsOf(flags), context.quiet};
   LRA_ASSIGN_OR_RETURN(to_run.machine, MeasureMachine(run, plan.base.threads(), flags.kernels));
@@ -297,7 +323,7 @@ void AddTableFlags(CLI::App* command, EfficiencyFlags* flags) {
   AddOption(command, "--published", &flags->published,
             "Printed speeds beside ours: cosformer2022, lra2020 (configs/published_speeds)");
   AddOption(command, "--reference", &flags->reference,
-            "Attention that ratios of speed are to, of --published and --scores",
+            "Row that ratios of speed are to, of --published and --scores",
             {.shows_default = true});
   AddScores(command, flags);
   AddFigure(command, flags);

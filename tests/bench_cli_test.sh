@@ -62,7 +62,14 @@ expect 0 'rounds=8, training_rounds=8' "$lra" bench efficiency --grid linear_tra
 expect 2 'unknown grid "table5".*cosformer_table5' "$lra" bench efficiency --grid table5
 expect 2 'unknown --mode "train". Known: forward, training, streaming' "$lra" bench efficiency --mode train
 expect 2 'batch-tokens: is 100, must be a multiple of every length, and N = 64 is one' "$lra" bench efficiency --tokens 64 --batch-tokens 100
-expect 2 'reference: unknown attention "transfomer"; did you mean "transformer"' "$lra" bench efficiency --table cells.jsonl --reference transfomer
+# A reference is a row, also of a method that this build does not have.
+expect 2 'reference: unknown row "transfomer"; did you mean "transformer"' "$lra" bench efficiency --table cells.jsonl --reference transfomer
+for unnamed in softmax cosformer; do
+  expect 2 "reference: unknown row \"$unnamed\".* Known: linear, transformer" "$lra" bench efficiency --table cells.jsonl --reference "$unnamed"
+done
+expect 2 'reference: unknown row "softmax".* Known: linear' "$lra" bench efficiency --attention linear --tokens 16 --records never.jsonl --reference softmax
+sed 's/"attention":"linear"/"attention":"mine"/' cells.jsonl >mine.jsonl
+expect 0 '\| mine ' "$lra" bench efficiency --table mine.jsonl --reference mine
 expect 2 '"many" is no length' "$lra" bench efficiency --tokens many
 expect 2 'none.jsonl' "$lra" bench efficiency --table none.jsonl
 expect 2 'published speeds "none"' "$lra" bench efficiency --table cells.jsonl --published none
