@@ -40,6 +40,12 @@ keep_locality() { # FROM TO
   fi
 }
 
+# The suite, and the run files that its folder keeps.
+keep_suite() { # FROM TO
+  cp "$1/suite.textproto" "$2"
+  [ ! -d "$1/run_files" ] || cp -r "$1/run_files" "$2"
+}
+
 keep() {
   local from=${1%/} to=docs/records/$(basename "$1") run file
   [ -f "$from/suite.textproto" ] || { echo "$from holds no suite" >&2; exit 2; }
@@ -56,10 +62,10 @@ keep() {
   [ ! -d "$from/plan" ] || cp -r "$from/plan" "$to.new" # what was predicted (benchmarks/planned_hours.py)
   for file in words.md paired published locality.{json,txt}; do [ ! -f "$to/$file" ] || cp "$to/$file" "$to.new"; done
   if is_finished "$from"; then
-    cp "$from/suite.textproto" "$to.new"
+    keep_suite "$from" "$to.new"
     ! is_ablation "$from" || keep_locality "$from" "$to.new"
   elif ! is_ablation "$from" && [ -f "docs/tables/$(basename "$1").md" ]; then
-    cp "$from/suite.textproto" "$to.new"
+    keep_suite "$from" "$to.new"
     echo "$from is not finished: the words of its page must say so" >&2
   else
     echo "$from is not finished: its page is for later" >&2

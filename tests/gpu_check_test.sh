@@ -25,8 +25,12 @@ grep -q '^| table of listops_smoke | ok |' "$work/cells/report.md" || fail "no t
 mkdir "$work/unpacked" && tar -C "$work/unpacked" -xzf "$work/cells/records.tar.gz"
 "$lra" table "$work/unpacked/listops_smoke" >"$work/table" 2>"$work/log" || fail "records that came back make no table"
 "$lra" table "$work/kept/runs/listops_smoke" | diff - "$work/table" >>"$work/log" || fail "records that came back make another table"
-# What is finished is not trained again; an unknown suite is named.
+# What is finished is not trained again; an unknown suite is named. Run files that a suite's folder keeps come back with it.
+mkdir "$work/kept/runs/listops_smoke/run_files"
+echo 'protocol: "fair"' >"$work/kept/runs/listops_smoke/run_files/mine.textproto"
 python3 "$check" "${cells[@]}" >"$work/log" 2>&1 || fail "the second call failed"
+tar -tzf "$work/cells/records.tar.gz" >"$work/log"
+grep -qx listops_smoke/run_files/mine.textproto "$work/log" || fail "a run file did not come back"
 if grep -q '^| listops_smoke: listops-' "$work/cells/report.md"; then fail "finished runs were begun again"; fi
 if python3 "$check" cells --lra "$lra" --device cpu --suites nosuch --work "$work/none-work" "$work/none" >"$work/log" 2>&1; then fail "an unknown suite passed"; fi
 grep -q '^| suites | failed: .*nosuch' "$work/none/report.md" || fail "the unknown suite is not in the report"

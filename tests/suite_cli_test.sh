@@ -352,10 +352,14 @@ expect 0 '8 of 8 runs finished' "$lra" run swap.textproto --quiet --out swap --i
 expect 0 '8 of 8 runs finished' "$lra" status swap
 expect 0 'A table of its own: .*config.encoder_weights_sha256' "$lra" table swap
 [ "$(grep -l 'method: "linear"' swap/*/record.textproto | wc -l)" = 4 ] || { echo "FAILED: not 4 runs know whose encoder they took"; failures=$((failures + 1)); }
-# A copy of the encoder is as good, also for the folder's own file, which then names it.
-cp -r "$encoder" copied
-expect 0 '8 of 8 runs finished' "$lra" run swap.textproto --quiet --out swap --init-from copied
-expect 0 'init_from: ".*/copied/' cat swap/suite.textproto
+# Runs that are left start from where the encoder has moved, also those of the folder's own file, which then names it.
+started=$(dirname "$(grep -l 'method: "linear"' swap/listops-relu-*-s0/record.textproto)")
+mv "$encoder" moved
+rm -r "$started"
+expect 0 '8 of 8 runs finished' "$lra" run swap.textproto --quiet --out swap --init-from moved
+expect 0 'init_from: ".*/moved/' cat swap/suite.textproto
+mv moved "$encoder"
+rm -r "$started"
 expect 0 '8 of 8 runs finished' "$lra" run swap/suite.textproto --quiet --out swap --init-from "$encoder"
 expect 2 'its weights are [0-9a-f]{64}, the suite sets encoder_weights_sha256=' "$lra" run swap/suite.textproto --quiet --out swap --init-from "${encoder%1}0"
 # By hand it is the same run, and so it is on the elements of a job array.
@@ -373,6 +377,11 @@ sed -i 's/40/60/' filed/steps.textproto
 expect 1 'another suite' "$lra" run filed/mine.textproto --quiet --out filed/runs
 rm filed/steps.textproto
 expect 0 '4 of 4 runs finished' "$lra" run filed/runs/suite.textproto --quiet --out filed/runs
+# What is kept of its records has it, too.
+mkdir -p copy/benchmarks copy/docs/records
+cp "$here/../benchmarks/kept_suites.sh" copy/benchmarks
+expect 0 '' env LRA="$lra" bash copy/benchmarks/kept_suites.sh keep "$work/filed/runs"
+expect 0 '4 of 4 runs finished' "$lra" status copy/docs/records/runs
 
 # Another suite does not go into the same folder.
 sed 's/steps=40/steps=60/' mine.textproto >other.textproto
