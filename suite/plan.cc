@@ -106,7 +106,7 @@ std::vector<TrainingProcess> ProcessesOf(const SuitePlan& plan) {
   return processes;
 }
 
-// As many of them as there are workers, at most: those that take the most of something.
+// At most as many of them as there are workers: those that take the most of something.
 std::vector<TrainingProcess> Largest(const SuitePlan& plan,
                                      int64_t (TrainingProcess::*bytes)() const) {
   std::vector<TrainingProcess> processes = ProcessesOf(plan);
