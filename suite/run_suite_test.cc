@@ -136,7 +136,7 @@ TEST_F(PlanSuiteTest, EachCellIsMeasuredOnceAndKept) {
   EXPECT_EQ(PlanSuite(cells_, options)->plan.unknown, 4);
 }
 
-// So it is with `--executor slurm --time 2h` in a folder of an earlier build, which noted no device.
+// So it is with `--executor slurm --time 2h` in a folder of an earlier build, without a device.
 TEST_F(PlanSuiteTest, AnEstimateOfBeforeHoldsWhereNothingIsMeasured) {
   SuiteRunOptions options;
   options.out = folder_.path() + "/out";
