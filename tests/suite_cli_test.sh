@@ -358,19 +358,19 @@ mv "$encoder" moved
 rm -r "$started"
 expect 0 '8 of 8 runs finished' "$lra" run swap.textproto --quiet --out swap --init-from moved
 expect 0 'init_from: ".*/moved/' cat swap/suite.textproto
+# By hand it is the same run, and so it is on the elements of a job array.
+expect 0 '' "$lra" train --task listops --attention relu --preset smoke --quiet --threads 1 --seeds 0 --init-from "$work/moved" --out hand
+expect 0 '' "$lra" diff hand "$started"
+expect 0 '1 of 1 runs finished' "$lra" run swap/suite.textproto --quiet --out swap --cell "$(basename "$(ls -d swap/listops-relu-*-s1 | head -1)")"
 mv moved "$encoder"
 rm -r "$started"
 expect 0 '8 of 8 runs finished' "$lra" run swap/suite.textproto --quiet --out swap --init-from "$encoder"
 expect 2 'its weights are [0-9a-f]{64}, the suite sets encoder_weights_sha256=' "$lra" run swap/suite.textproto --quiet --out swap --init-from "${encoder%1}0"
-# By hand it is the same run, and so it is on the elements of a job array.
-expect 0 '' "$lra" train --task listops --attention relu --preset smoke --quiet --threads 1 --seeds 0 --init-from "$work/$encoder" --out hand
-expect 0 '' "$lra" diff hand "$(dirname "$(grep -l 'method: "linear"' swap/listops-relu-*-s0/record.textproto)")"
-expect 0 '1 of 1 runs finished' "$lra" run swap/suite.textproto --quiet --out swap --cell "$(basename "$(ls -d swap/listops-relu-*-s1 | head -1)")"
 
 # A run file beside the suite is kept with its runs; an edited one is another suite.
 mkdir filed
 echo 'overrides { train { steps: 40 eval_every_steps: 20 } }' >filed/steps.textproto
-sed 's/set: .*/run_file: "steps.textproto"/' mine.textproto >filed/mine.textproto
+sed 's/^  set: .*/  run_file: "steps.textproto"/' mine.textproto >filed/mine.textproto
 expect 0 '4 of 4 runs finished' "$lra" run filed/mine.textproto --quiet --out filed/runs
 expect 0 '4 of 4 runs finished' env -C / "$lra" status "$work/filed/runs"
 sed -i 's/40/60/' filed/steps.textproto

@@ -150,7 +150,8 @@ class Gained : public Attention {
     }
     at::Tensor weights = scores.exp().masked_fill(Hidden(in), 0);
     const at::Tensor sum = weights.sum(-1, true);
-    weights = weights / at::where(sum == 0, at::ones({1}, sum.options()), sum);
+    // Sums that underflow count as none.
+    weights = weights / at::where(sum < 1e-30, at::ones({1}, sum.options()), sum);
     return at::matmul(weights, v) * behind;
   }
 

@@ -133,7 +133,9 @@ TEST(RfaTest, EveryKindKeepsThePromises) {
       RfaOptions options;
       options.set_kernel(kernel);
       options.set_is_gated(is_gated);
-      options.set_features(9);
+      // A gate leaves few keys in a row's sum, which few features let come near its floor: with 9
+      // the rounding of inputs to bfloat16 moves outputs by 0.034.
+      options.set_features(is_gated ? 33 : 9);
       ExpectKeepsPromises("rfa", options);
     }
   }
