@@ -274,7 +274,7 @@ absl::StatusOr<CheckedRuns> CheckRuns(const SuiteFile& suite, const SuiteFlags& 
   LRA_RETURN_IF_ERROR(CheckData(data_errors));
   LRA_RETURN_IF_ERROR(ClaimSuiteFolder(checked.options.out, suite));
   // With the run files that the folder keeps, whatever becomes of the user's while runs begin.
-  LRA_ASSIGN_OR_RETURN(const SuiteFile kept, SuiteOfFolder(checked.options.out));
+  LRA_ASSIGN_OR_RETURN(const SuiteFile kept, WithRunFilesOf(checked.options.out, suite));
   LRA_ASSIGN_OR_RETURN(checked.cells, CellsOf(kept, flags, chosen.part));
   return checked;
 }

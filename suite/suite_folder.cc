@@ -192,6 +192,15 @@ absl::StatusOr<SuiteFile> SuiteOfFolder(const std::string& out) {
   return suite;
 }
 
+absl::StatusOr<SuiteFile> WithRunFilesOf(const std::string& out, SuiteFile suite) {
+  LRA_ASSIGN_OR_RETURN(const SuiteFile kept, SuiteOfFolder(out));
+  for (int i = 0; i < std::min(suite.group_size(), kept.group_size()); ++i) {
+    SuiteGroup& group = *suite.mutable_group(i);
+    if (IsRunFileOfUser(group.run_file())) group.set_run_file(kept.group(i).run_file());
+  }
+  return suite;
+}
+
 std::string NormalFolder(const std::string& folder) {
   const std::string normal = fs::path(folder).lexically_normal().string();
   return normal.size() > 1 ? std::string(absl::StripSuffix(normal, "/")) : normal;

@@ -24,6 +24,9 @@ absl::Status ClaimSuiteFolder(const std::string& out, const SuiteFile& suite);
 // The suite of a folder; NotFound if it has none. A run file that is not there, as in folders of
 // earlier builds, is looked for where its path leads from the current folder.
 absl::StatusOr<SuiteFile> SuiteOfFolder(const std::string& out);
+// `suite`, which the folder was claimed for, with the run files that the folder keeps in place of
+// its users'. The errors of SuiteOfFolder.
+absl::StatusOr<SuiteFile> WithRunFilesOf(const std::string& out, SuiteFile suite);
 
 // The folder as records name it: "runs/x" for "./runs//x/".
 std::string NormalFolder(const std::string& folder);

@@ -93,6 +93,10 @@ TEST(ClaimSuiteFolder, KeepsRunFilesAndKnowsThemAgain) {
   group.set_run_file(file);
   ASSERT_EQ(ClaimSuiteFolder(out, suite), absl::OkStatus());
   ASSERT_EQ(ClaimSuiteFolder(out, suite), absl::OkStatus());
+  SuiteFile stated = *WithRunFilesOf(out, suite);
+  EXPECT_THAT(stated.group(0).run_file(), StartsWith(out + "/run_files/"));
+  stated.mutable_group(0)->set_run_file(file);
+  EXPECT_EQ(stated.ShortDebugString(), suite.ShortDebugString());  // no version is added
 
   ASSERT_EQ(WriteFileAtomically(file, "overrides { train { steps: 8 } }"), absl::OkStatus());
   EXPECT_THAT(std::string(ClaimSuiteFolder(out, suite).message()), HasSubstr("another suite"));

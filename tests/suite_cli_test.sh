@@ -380,7 +380,7 @@ expect 0 '4 of 4 runs finished' "$lra" run filed/runs/suite.textproto --quiet --
 # What is kept of its records has it, too.
 mkdir -p copy/benchmarks copy/docs/records
 cp "$here/../benchmarks/kept_suites.sh" copy/benchmarks
-expect 0 '' env LRA="$lra" bash copy/benchmarks/kept_suites.sh keep "$work/filed/runs"
+expect 0 '^kept$' env LRA="$lra" bash -c 'bash copy/benchmarks/kept_suites.sh keep "$0" && echo kept' "$work/filed/runs"
 expect 0 '4 of 4 runs finished' "$lra" status copy/docs/records/runs
 
 # Another suite does not go into the same folder.
