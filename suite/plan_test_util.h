@@ -1,4 +1,4 @@
-// For tests of plans only.
+// For tests of plans and of what their runs became.
 #ifndef LRA_SUITE_PLAN_TEST_UTIL_H_
 #define LRA_SUITE_PLAN_TEST_UTIL_H_
 

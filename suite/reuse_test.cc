@@ -9,6 +9,7 @@
 #include "eval/run_record.h"
 #include "lra/files.h"
 #include "lra/folder_test_util.h"
+#include "suite/plan_test_util.h"
 #include "suite/state.h"
 
 namespace lra {
@@ -17,14 +18,8 @@ namespace {
 using ::testing::HasSubstr;
 
 SuiteCell RunCell(const std::string& attention, uint32_t seed) {
-  SuiteCell cell;
-  cell.seed = seed;
-  cell.config.set_task("listops");
-  cell.config.mutable_attention()->set_name(attention);
-  cell.config.mutable_train()->set_steps(100);
-  cell.config.set_seed(seed);
+  SuiteCell cell = CellOf(attention, seed);
   (*cell.data.mutable_split_fingerprint())["train"] = "0123456789";
-  cell.name = absl::StrCat(attention, "-s", seed);
   return cell;
 }
 

@@ -3,11 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "absl/strings/str_cat.h"
 #include "eval/run_record.h"
 #include "lra/files.h"
 #include "lra/folder_test_util.h"
 #include "nlohmann/json.hpp"
+#include "suite/plan_test_util.h"
 
 namespace lra {
 namespace {
@@ -15,15 +15,9 @@ namespace {
 using ::testing::HasSubstr;
 
 SuiteCell Cell(const std::string& attention, uint32_t seed) {
-  SuiteCell cell;
-  cell.seed = seed;
-  cell.config.set_task("listops");
+  SuiteCell cell = CellOf(attention, seed);
   cell.config.set_preset("small");
   cell.config.set_protocol("fair@1");
-  cell.config.mutable_attention()->set_name(attention);
-  cell.config.mutable_train()->set_steps(100);
-  cell.config.set_seed(seed);
-  cell.name = absl::StrCat(attention, "-s", seed);
   return cell;
 }
 
