@@ -142,7 +142,7 @@ TEST(RfaTest, EveryKindKeepsThePromises) {
 }
 
 AttentionCase LongCase() {
-  AttentionCase c(20, 1, 2, 300, 300, 4);
+  AttentionCase c(20, 1, 2, 150, 150, 4);
   c.input.k = c.input.q;  // each query and its own key have a product of 1
   return c;
 }
