@@ -82,23 +82,22 @@ std::vector<std::vector<AblationEffect>> EffectsOnTasks(const Ablation& ablation
   return effects;
 }
 
-// Where all tasks have the effect and one metric. Seeds are those of the tasks, each its own.
+// Where all tasks have the effect, and one metric in one unit. Seeds are those of the tasks, each
+// its own.
 std::optional<AblationEffect> AverageOf(const std::vector<AblationEffect>& tasks,
                                         double confidence) {
   std::vector<Estimate> parts;
-  std::vector<const Metric*> metrics;
   int64_t differing_examples = 0;
   for (const AblationEffect& task : tasks) {
-    if (!task.estimate || task.metric->name() != tasks.front().metric->name()) return std::nullopt;
+    if (!task.estimate || task.metric != tasks.front().metric) return std::nullopt;
     parts.push_back(*task.estimate);
-    metrics.push_back(task.metric);
     differing_examples += task.differing_examples;
   }
   if (parts.size() < 2) return std::nullopt;
   AblationEffect average;
   average.differing_examples = differing_examples;
   average.plan = tasks.front().plan;
-  average.metric = &MetricOfAll(metrics);
+  average.metric = tasks.front().metric;
   average.estimate = AverageEstimate(parts);
   average.scores_alike = std::all_of(tasks.begin(), tasks.end(),
                                      [](const AblationEffect& task) { return task.scores_alike; });
@@ -111,13 +110,12 @@ std::optional<AblationEffect> AverageOf(const std::vector<AblationEffect>& tasks
 // A main effect on `task` less that on `first`.
 std::optional<AblationEffect> TaskInteraction(const AblationEffect& task,
                                               const AblationEffect& first, double confidence) {
-  if (!task.estimate || !first.estimate || task.metric->name() != first.metric->name())
-    return std::nullopt;
+  if (!task.estimate || !first.estimate || task.metric != first.metric) return std::nullopt;
   AblationEffect effect;
   effect.plan = task.plan;
   effect.task = task.task;
   effect.less_task = first.task;
-  effect.metric = &MetricOfAll({task.metric, first.metric});
+  effect.metric = task.metric;
   effect.estimate = DifferenceOfTasks(*task.estimate, *first.estimate);
   effect.differing_examples = task.differing_examples + first.differing_examples;
   effect.is_constant = task.is_constant && first.is_constant;

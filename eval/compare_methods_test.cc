@@ -10,6 +10,7 @@
 #include "eval/crossed_test_util.h"
 #include "eval/run_record.h"
 #include "eval/scored_runs_test_util.h"
+#include "eval/wanted_rows.h"
 
 namespace lra {
 namespace {
@@ -281,6 +282,19 @@ TEST_F(CompareMethodsTest, ATaskOfFailedRunsIsNotComparedAndTheOthersAre) {
   request.task = "text";
   EXPECT_EQ(Refusal(request, absl::StatusCode::kFailedPrecondition),
             "text: no run of a trained (0 of 2)");
+}
+
+TEST(WhyNoAverageTest, UnlikeUnitsHaveNone) {
+  TaskSpec pixels;
+  pixels.set_content(TaskSpec::GREY_IMAGE);
+  const Metric* const dims = *MetricOf(pixels, kBitsPerToken);
+  ComparedColumn digits, colours, symbols;
+  digits.task = "digits", digits.metric = dims;
+  colours.task = "colours", colours.metric = dims;
+  symbols.task = "symbols", symbols.metric = *FindMetric(kBitsPerToken);
+  EXPECT_EQ(internal::WhyNoAverage({digits, colours}, {}), "");
+  EXPECT_EQ(internal::WhyNoAverage({digits, symbols}, {}),
+            "the tasks' units differ (bits/dim, bits/token)");
 }
 
 // Bonett and Price's 90 % interval of 20 examples without a difference: +-1.645 sqrt(2) / 22.

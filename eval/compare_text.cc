@@ -51,10 +51,9 @@ template <class Task>
 std::string AverageClause(const std::vector<Task>& tasks,
                           const std::optional<RowDifference>& average) {
   if (!average) return "";
-  std::vector<const Metric*> metrics;
-  for (const Task& task : tasks) metrics.push_back(task.metric);
-  return absl::StrCat("average of these ", tasks.size(), " tasks: ",
-                      SignedText(MetricOfAll(metrics), average->estimate.mean, average->interval),
+  const Metric& metric = *tasks.front().metric;  // they have one unit
+  return absl::StrCat("average of these ", tasks.size(),
+                      " tasks: ", SignedText(metric, average->estimate.mean, average->interval),
                       ", ", PText(average->p));
 }
 

@@ -26,9 +26,12 @@ using internal::ColumnRuns;
 using internal::Entry;
 
 // Why rows of several columns have no average.
-std::string DescribeIncomplete(const std::vector<LeaderboardRow>& rows) {
+std::string DescribeMissingAverages(const LeaderboardTable& table) {
+  if (const std::string units = UnlikeUnits(table.metrics); !units.empty())
+    return absl::StrCat("No average, because the tasks' units differ (", units,
+                        "); rows are ordered by the first task of which they have a score.");
   std::vector<std::string> parts;
-  for (const LeaderboardRow& row : rows) {
+  for (const LeaderboardRow& row : table.rows) {
     if (row.missing_tasks.empty()) continue;
     parts.push_back(absl::StrCat(row.label, " (", absl::StrJoin(row.missing_tasks, ", "), ")"));
   }
@@ -239,11 +242,11 @@ absl::StatusOr<Leaderboard> BuildLeaderboard(const FoundRuns& found,
     LeaderboardTable table;
     for (const ColumnRuns& column : columns) {
       table.tasks.push_back(column.task);
-      table.metrics.push_back(&column.metric());
       if (std::string builds = internal::DescribeBuilds(internal::WithoutRepeats(column));
           !builds.empty())
         table.builds.push_back(std::move(builds));
     }
+    table.metrics = internal::MetricsOf(columns);
     table.metric = &MetricOfAll(table.metrics);
     table.rules = DescribeRules(columns);
     std::vector<std::string> refused;
@@ -258,8 +261,8 @@ absl::StatusOr<Leaderboard> BuildLeaderboard(const FoundRuns& found,
       if (std::string missing = DescribeMissingLetters(table, c); !missing.empty())
         table.notes.push_back(std::move(missing));
     }
-    const std::string incomplete = DescribeIncomplete(table.rows);
-    if (!incomplete.empty()) table.notes.push_back(incomplete);
+    if (std::string why = DescribeMissingAverages(table); !why.empty())
+      table.notes.push_back(std::move(why));
     internal::AddPublished(chosen.published, options.split, columns, &table);
     board.tables.push_back(std::move(table));
   }

@@ -132,15 +132,14 @@ struct LeaderboardRow {
   // The method, with the options that tell variants apart where a table has several.
   std::string label;
   std::vector<std::optional<LeaderboardCell>> cells;  // by column
-  // Only where all of several columns are filled. The tasks are fixed: the interval is about seeds
-  // and examples.
+  // Only where all of several columns are filled, and in one unit. The tasks are fixed: the
+  // interval is about seeds and examples.
   std::optional<double> average;
   // Unset where a cell has no interval, or where none of its runs trained.
   std::optional<Interval> average_interval;
   // In some cell one run only trained: the interval is about trained models.
   bool average_has_single_runs = false;
-  // Why there is none: tasks without a score, and those on which the row is unranked. Empty with a
-  // single column.
+  // Why there may be none: tasks without a score, those on which it is unranked; empty of one task.
   std::vector<std::string> missing_tasks, unranked_tasks;
 };
 
@@ -175,6 +174,8 @@ struct LeaderboardTable {
   // How the rows were obtained, a sentence each.
   std::vector<std::string> notes;
 
+  // Whether a row that fills all columns has an average.
+  bool has_average() const { return tasks.size() > 1 && UnlikeUnits(metrics).empty(); }
   const Metric& metric_of(size_t column) const {
     return metrics.empty() ? *metric : *metrics[column];
   }
@@ -183,8 +184,7 @@ struct LeaderboardTable {
 struct Leaderboard {
   LeaderboardOptions options;
   std::vector<LeaderboardTable> tables;
-  // Runs that no table shows, with the reason.
-  std::vector<std::string> left_out;
+  std::vector<std::string> left_out;  // runs that no table shows, with the reason
 };
 
 // Reads the scores of examples that the records name. InvalidArgument for a confidence outside

@@ -245,23 +245,37 @@ int KindOrder(RunRecord::Kind kind) {
   return kind == RunRecord::BASELINE ? 0 : kind == RunRecord::MEASURED ? 1 : 2;
 }
 
-// How many cells are filled, and the mean of what orders them.
-std::pair<size_t, double> Score(const LeaderboardRow& row) {
+// What orders a row: how many cells are filled, and the mean of what orders these. Where there is
+// no such mean, because units differ, it is the first of them, of the column `first`.
+struct RowScore {
+  size_t filled = 0, first = 0;
+  double value = 0;
+};
+
+RowScore ScoreOf(const LeaderboardRow& row, bool has_one_unit) {
+  RowScore score;
   std::vector<double> values;
-  for (const auto& cell : row.cells) {
-    if (cell && !std::isnan(cell->rank_value())) values.push_back(cell->rank_value());
+  for (size_t c = 0; c < row.cells.size(); ++c) {
+    if (!row.cells[c] || std::isnan(row.cells[c]->rank_value())) continue;
+    if (values.empty() && !has_one_unit) score.first = c;
+    values.push_back(row.cells[c]->rank_value());
   }
-  return {values.size(), values.empty() ? 0 : Mean(values)};
+  score.filled = values.size();
+  if (!values.empty()) score.value = has_one_unit ? Mean(values) : values.front();
+  return score;
 }
 
-// Fuller rows first, then by their means. Baselines rise to the best, so that the majority class
+// Fuller rows first, then by their scores. Baselines rise to the best, so that the majority class
 // comes first; the others fall.
-bool Before(const Metric& metric, const LeaderboardRow& a, const LeaderboardRow& b) {
+bool Before(const Metric& metric, bool has_one_unit, const LeaderboardRow& a,
+            const LeaderboardRow& b) {
   if (a.kind != b.kind) return KindOrder(a.kind) < KindOrder(b.kind);
   const bool rises = a.kind == RunRecord::BASELINE;
-  const auto [filled, value] = Score(rises ? b : a);
-  const auto [other_filled, other_value] = Score(rises ? a : b);
-  return filled != other_filled ? filled > other_filled : metric.Better(value, other_value);
+  const auto [filled, first, value] = ScoreOf(rises ? b : a, has_one_unit);
+  const auto [other_filled, other_first, other_value] = ScoreOf(rises ? a : b, has_one_unit);
+  if (filled != other_filled) return filled > other_filled;
+  if (first != other_first) return first < other_first;
+  return metric.Better(value, other_value);
 }
 
 }  // namespace
@@ -340,8 +354,9 @@ std::vector<OpenRow> MakeRows(const std::vector<ColumnRuns>& columns,
   for (auto& [key, row] : rows) sorted.push_back(std::move(row));
   FillAllRuns(columns, options, &sorted);
   const Metric& metric = columns.front().metric();
+  const bool has_one_unit = UnlikeUnits(MetricsOf(columns)).empty();
   std::stable_sort(sorted.begin(), sorted.end(), [&](const OpenRow& a, const OpenRow& b) {
-    return Before(metric, a.row, b.row);
+    return Before(metric, has_one_unit, a.row, b.row);
   });
   return sorted;
 }

@@ -294,6 +294,12 @@ const Entry* ColumnRuns::first_scored() const {
   return it == entries.end() ? nullptr : &*it;
 }
 
+std::vector<const Metric*> MetricsOf(const std::vector<ColumnRuns>& columns) {
+  std::vector<const Metric*> metrics;
+  for (const ColumnRuns& column : columns) metrics.push_back(&column.metric());
+  return metrics;
+}
+
 std::vector<std::vector<ColumnRuns>> MakeTables(const std::vector<Entry>& entries) {
   std::vector<std::vector<ColumnRuns>> tables = SplitIntoTables(GroupMeasured(entries));
   for (std::vector<ColumnRuns>& table : tables) RemoveIfAllAreMissing(&table);

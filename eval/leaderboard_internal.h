@@ -63,7 +63,9 @@ std::string MethodRulesOf(const RunRecord& record);
 // Whether an origin, "protocol lra2020, image/local", is such a rule's.
 bool IsMethodRule(absl::string_view origin);
 
-// leaderboard_columns.cc: tables of columns of one metric, in the order of the benchmark's tasks,
+// leaderboard_columns.cc: the metric of each column, in its unit.
+std::vector<const Metric*> MetricsOf(const std::vector<ColumnRuns>& columns);
+// Tables of columns of one metric, in the order of the benchmark's tasks,
 // with the blocks of examples that the tasks' files tell. Baselines and external rows join every
 // column with the same examples; those that find none get tables of their own.
 std::vector<std::vector<ColumnRuns>> MakeTables(const std::vector<Entry>& entries);
@@ -130,7 +132,7 @@ void FillAllRuns(const std::vector<ColumnRuns>& columns, const LeaderboardOption
                  std::vector<OpenRow>* rows);
 // Verdicts against the baselines, corrected over the table.
 void FillLearned(const std::vector<ColumnRuns>& columns, std::vector<OpenRow>* rows);
-// Averages of rows that fill all of several columns and are ranked in each.
+// Averages of rows that fill all of several columns of one unit and are ranked in each.
 void FillAverages(const std::vector<ColumnRuns>& columns, const LeaderboardOptions& options,
                   std::vector<OpenRow>* rows);
 // Comparisons of all pairs of each column, and the letters that follow from them.

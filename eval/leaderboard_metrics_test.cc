@@ -16,34 +16,17 @@
 namespace lra {
 namespace {
 
+using ::lra::testing::Build;
+using ::lra::testing::By;
 using ::lra::testing::MakeBaseline;
 using ::lra::testing::MakeRun;
+using ::lra::testing::Methods;
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::UnorderedElementsAre;
-
-LocatedRecord By(const std::string& metric, LocatedRecord run, double nats = 1000) {
-  run.record.mutable_spec()->set_metric_name(metric);
-  (*run.record.mutable_results(0)->mutable_sums()->mutable_totals())[kNats] = nats;
-  return run;
-}
-
-Leaderboard Build(const std::vector<LocatedRecord>& runs, const std::string& metric = "") {
-  LeaderboardOptions options;
-  options.metric = metric;
-  const auto board = BuildLeaderboard({runs, {}}, {}, options);
-  EXPECT_TRUE(board.ok()) << board.status();
-  return *board;
-}
-
-std::vector<std::string> Methods(const LeaderboardTable& table) {
-  std::vector<std::string> methods;
-  for (const LeaderboardRow& row : table.rows) methods.push_back(row.method);
-  return methods;
-}
 
 std::vector<LocatedRecord> SomeRuns(const std::string& metric) {
   return {By(metric, MakeBaseline("root_operator", 720)), By(metric, MakeBaseline("majority", 340)),
@@ -248,52 +231,6 @@ TEST(LeaderboardMetricsTest, ARunWithoutAWholeSequenceHasNotFailed) {
               AllOf(HasSubstr("| FAIL 0/1 "), HasSubstr("| 0.000 [0.000, 0.184] (counts); 0/3 "),
                     HasSubstr("sequence_accuracy does not tell which runs trained"),
                     Not(HasSubstr("did not train")), Not(HasSubstr("nor is it known"))));
-}
-
-// A run with a bit a token.
-LocatedRecord OfTokens(const std::string& task, TaskSpec::Content content, int ids) {
-  LocatedRecord run = By(kBitsPerToken, MakeRun({.task = task}), 2000 * std::log(2.0));
-  (*run.record.mutable_results(0)->mutable_sums()->mutable_counts())[kTokens] = 2000;
-  run.record.mutable_spec()->set_content(content);
-  run.record.mutable_spec()->set_vocabulary_size(ids);
-  return run;
-}
-
-TEST(LeaderboardMetricsTest, TheUnitOfBitsIsTheColumns) {
-  const LocatedRecord pixels = OfTokens("digits", TaskSpec::GREY_IMAGE, 256);
-  const LocatedRecord bytes = OfTokens("reviews", TaskSpec::TEXT, 257);
-  LocatedRecord others = bytes;
-  others.record.mutable_config()->set_protocol("s4@1");
-  const Leaderboard board = Build({pixels, bytes, others});
-  ASSERT_EQ(board.tables.size(), 2u);
-  EXPECT_THAT(board.tables[0].tasks, ElementsAre("digits", "reviews"));
-  EXPECT_DOUBLE_EQ(board.tables[0].rows.at(0).average.value(), 1);
-  EXPECT_EQ(board.tables[0].metric->traits().unit, "bits/token");
-  EXPECT_EQ(board.tables[1].metric->traits().unit, "bits/byte");
-  EXPECT_THAT(board.tables[1].differs, Not(HasSubstr("its metric is")));
-  const std::string text = WriteLeaderboard(board, TableFormat::kMarkdown);
-  EXPECT_THAT(text, HasSubstr("| digits (bits_per_token in bits/dim, lower is better) "
-                              "| reviews (bits_per_token in bits/byte, lower is better) |"));
-  const std::string sentence = "Mean negative log-likelihood of a token in bits on the test split";
-  EXPECT_THAT(text, HasSubstr(sentence));
-  EXPECT_EQ(text.find(sentence), text.rfind(sentence)) << "one metric is explained once";
-  EXPECT_THAT(WriteLeaderboard(board, TableFormat::kHtml),
-              AllOf(HasSubstr("in bits/dim, "), HasSubstr("in bits/byte, ")));
-  EXPECT_THAT(WriteLeaderboard(board, TableFormat::kCsv),
-              AllOf(HasSubstr(",bits_per_token,bits/dim,"), HasSubstr(",bits_per_token,bits/byte,"),
-                    HasSubstr(",bits_per_token,bits/token,")));
-}
-
-// What was scored by an older build may lack what tells its unit.
-TEST(LeaderboardMetricsTest, ABaselineJoinsWhateverItsUnitIsCalled) {
-  const LocatedRecord run = OfTokens("reviews", TaskSpec::TEXT, 257);
-  LocatedRecord unigram = OfTokens("reviews", TaskSpec::IDS, 0);
-  unigram.record.set_kind(RunRecord::BASELINE);
-  unigram.record.set_method("unigram");
-  const Leaderboard board = Build({run, unigram});
-  ASSERT_EQ(board.tables.size(), 1u);
-  EXPECT_THAT(Methods(board.tables[0]), ElementsAre("unigram", "linear"));
-  EXPECT_EQ(board.tables[0].metric->traits().unit, "bits/byte");
 }
 
 // Values of 0.001, 0.002 and 0.009 nats: a mean of 0.004, a deviation of the square root of 19e-6,

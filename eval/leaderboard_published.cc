@@ -73,7 +73,7 @@ PublishedRows::Row AlignRow(const PublishedTable& source, const PublishedRow& ro
     aligned.cells.push_back(cell == nullptr ? std::nullopt : std::optional(*cell));
   }
   const std::multiset<std::string> tasks(table.tasks.begin(), table.tasks.end());
-  if (tasks.size() > 1 && AveragedTasks(source, row, metric, split) == tasks)
+  if (table.has_average() && AveragedTasks(source, row, metric, split) == tasks)
     aligned.average = row.average();
   return aligned;
 }

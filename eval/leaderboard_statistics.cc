@@ -313,6 +313,7 @@ void FillLearned(const std::vector<ColumnRuns>& columns, std::vector<OpenRow>* r
 void FillAverages(const std::vector<ColumnRuns>& columns, const LeaderboardOptions& options,
                   std::vector<OpenRow>* rows) {
   if (columns.size() < 2) return;
+  const bool has_one_unit = UnlikeUnits(MetricsOf(columns)).empty();
   for (OpenRow& open : *rows) {
     LeaderboardRow& row = open.row;
     std::vector<TaskPart> parts;
@@ -330,7 +331,7 @@ void FillAverages(const std::vector<ColumnRuns>& columns, const LeaderboardOptio
       parts.push_back(
           PartOf(*cell, cell->all_runs ? Guessing(columns[c]) : std::nullopt, columns[c].metric()));
     }
-    if (!row.missing_tasks.empty() || !row.unranked_tasks.empty()) continue;
+    if (!has_one_unit || !row.missing_tasks.empty() || !row.unranked_tasks.empty()) continue;
     row.average = sum / static_cast<double>(columns.size());
     if (parts.size() == columns.size()) {
       row.average_interval = columns.front().metric().WithinRange(

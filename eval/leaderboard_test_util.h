@@ -2,8 +2,12 @@
 #ifndef LRA_EVAL_LEADERBOARD_TEST_UTIL_H_
 #define LRA_EVAL_LEADERBOARD_TEST_UTIL_H_
 
-#include <string>
+#include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
+#include "eval/leaderboard.h"
 #include "eval/run_record.h"
 #include "eval/sums.h"
 
@@ -60,6 +64,27 @@ inline LocatedRecord MakeRun(const RunSpec& spec) {
 inline LocatedRecord MakeBaseline(const std::string& name, int64_t correct,
                                   const std::string& task = "listops") {
   return MakeRun({.method = name, .task = task, .correct = correct, .kind = RunRecord::BASELINE});
+}
+
+// The run, of a task judged by that metric, with so many nats in all.
+inline LocatedRecord By(const std::string& metric, LocatedRecord run, double nats = 1000) {
+  run.record.mutable_spec()->set_metric_name(metric);
+  (*run.record.mutable_results(0)->mutable_sums()->mutable_totals())[kNats] = nats;
+  return run;
+}
+
+inline Leaderboard Build(const std::vector<LocatedRecord>& runs, const std::string& metric = "") {
+  LeaderboardOptions options;
+  options.metric = metric;
+  const auto board = BuildLeaderboard({runs, {}}, {}, options);
+  EXPECT_TRUE(board.ok()) << board.status();
+  return *board;
+}
+
+inline std::vector<std::string> Methods(const LeaderboardTable& table) {
+  std::vector<std::string> methods;
+  for (const LeaderboardRow& row : table.rows) methods.push_back(row.method);
+  return methods;
 }
 
 }  // namespace lra::testing

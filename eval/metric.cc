@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -189,10 +190,14 @@ absl::StatusOr<const Metric*> MetricOf(const TaskSpec& spec, absl::string_view n
 
 const Metric& MetricOfAll(absl::Span<const Metric* const> metrics) {
   LRA_CHECK(!metrics.empty());
-  const Metric* const first = metrics.front();
-  const bool are_one = std::all_of(metrics.begin(), metrics.end(),
-                                   [&](const Metric* metric) { return metric == first; });
-  return are_one ? *first : **FindMetric(first->name());
+  const Metric& first = *metrics.front();
+  return UnlikeUnits(metrics).empty() ? first : **FindMetric(first.name());
+}
+
+std::string UnlikeUnits(absl::Span<const Metric* const> metrics) {
+  std::set<std::string> units;
+  for (const Metric* metric : metrics) units.insert(metric->traits().unit);
+  return units.size() < 2 ? "" : absl::StrJoin(units, ", ");
 }
 
 absl::Status CheckSums(const Metric& metric, absl::string_view producer,

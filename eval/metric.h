@@ -125,6 +125,9 @@ absl::StatusOr<const Metric*> MetricOf(const TaskSpec& spec, absl::string_view n
 // For a number of several tasks, whose metrics have one name: theirs, or FindMetric's where their
 // units differ. At least one.
 const Metric& MetricOfAll(absl::Span<const Metric* const> metrics);
+// "bits/byte, bits/dim": their units where these differ, so that there is no number of them
+// together; empty where all have one.
+std::string UnlikeUnits(absl::Span<const Metric* const> metrics);
 
 // InvalidArgument unless the sums that `producer` ("training with labels") gives are enough.
 absl::Status CheckSums(const Metric& metric, absl::string_view producer,

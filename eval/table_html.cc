@@ -86,7 +86,7 @@ std::string ColumnHead(absl::string_view kind, absl::string_view text) {
 
 // Which columns a table has besides its tasks.
 struct Shape {
-  explicit Shape(const LeaderboardTable& table) : has_average(table.tasks.size() > 1) {
+  explicit Shape(const LeaderboardTable& table) : has_average(table.has_average()) {
     for (const LeaderboardRow& row : table.rows) {
       for (const auto& cell : row.cells)
         has_cost |= cell && (cell->core_hours || cell->device_hours);

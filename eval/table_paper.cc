@@ -32,7 +32,7 @@ class PaperTable {
  public:
   PaperTable(const Leaderboard& board, size_t index)
       : board_(board), table_(board.tables[index]), index_(index) {
-    const size_t columns = table_.tasks.size() + (table_.tasks.size() > 1 ? 1 : 0);
+    const size_t columns = table_.tasks.size() + (table_.has_average() ? 1 : 0);
     for (size_t c = 0; c < columns; ++c) columns_.emplace_back(table_, c);
     if (board_.options.shows_cost) costs_ = internal::CostColumns(table_);
   }

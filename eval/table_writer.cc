@@ -57,7 +57,7 @@ void AppendCost(const LeaderboardRow& row, const std::vector<internal::CostColum
 }
 
 Grid MakeGrid(const LeaderboardTable& table, bool shows_cost) {
-  const bool has_average = table.tasks.size() > 1;
+  const bool has_average = table.has_average();
   Grid grid;
   grid.header = {"method"};
   for (size_t c = 0; c < table.tasks.size(); ++c)

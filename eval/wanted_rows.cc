@@ -121,9 +121,11 @@ std::string WhyNoAverage(const std::vector<ComparedColumn>& columns,
                          const std::vector<UncomparedColumn>& not_compared) {
   if (columns.size() < 2) return "";
   std::map<std::string, int> settings_of_task;
+  std::vector<const Metric*> metrics;
   bool has_one_table = true;
   for (const ComparedColumn& column : columns) {
     ++settings_of_task[column.task];
+    metrics.push_back(column.metric);
     has_one_table &= column.table == columns.front().table;
   }
   std::set<std::string> repeated, missing;
@@ -136,6 +138,8 @@ std::string WhyNoAverage(const std::vector<ComparedColumn>& columns,
                         " are not averaged; folders of one setting's runs in --runs choose it");
   }
   if (!has_one_table) return "the tasks' rules, settings or metrics differ";
+  if (const std::string units = UnlikeUnits(metrics); !units.empty())
+    return absl::StrCat("the tasks' units differ (", units, ")");
   if (missing.empty()) return "";
   return absl::StrCat(absl::StrJoin(missing, ", "), missing.size() == 1 ? " is" : " are",
                       " not compared");
