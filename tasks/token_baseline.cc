@@ -99,13 +99,16 @@ class Slope {
   const int64_t side_, of_pixel_, most_;
 };
 
+// In place of an id where all are alike.
+constexpr int32_t kNoneIsLikeliest = -1;
+
 // What was learned from a training split.
 class Guesser {
  public:
   virtual ~Guesser() = default;
   // The probability of `id` at place n; where ids are not hidden it is ids[n].
   virtual double p(absl::Span<const int32_t> ids, size_t n, int32_t id) const = 0;
-  // The likeliest id at place n, the lowest of equals.
+  // The likeliest id at place n, the lowest of equals; or kNoneIsLikeliest, which is never right.
   virtual int32_t best(absl::Span<const int32_t> ids, size_t n) const = 0;
 };
 
@@ -113,10 +116,10 @@ class Guesser {
 class Table : public Guesser {
  public:
   Table(int64_t ids, int64_t contexts, ContextOf context_of)
-      : ids_(ids), context_of_(context_of), p_(contexts * ids), best_(contexts) {}
+      : ids_(ids), context_of_(context_of), p_(contexts * ids), best_(contexts, kNoneIsLikeliest) {}
 
   double* row(int64_t context) { return p_.data() + context * ids_; }
-  // To be called when the rows are full.
+  // To be called when the rows are full; without it none is likeliest.
   void FindBest() {
     for (size_t r = 0; r < best_.size(); ++r)
       best_[r] = static_cast<int32_t>(std::max_element(row(r), row(r) + ids_) - row(r));
@@ -145,7 +148,6 @@ Fitted Uniform(const SplitView& train) {
   auto table = std::make_unique<Table>(spec.classes(), 1, Nothing);
   const int first = FirstId(spec);
   std::fill(table->row(0) + first, table->row(0) + spec.classes(), 1.0 / (spec.classes() - first));
-  table->FindBest();
   return table;
 }
 

@@ -58,7 +58,9 @@ class TokenBaselineTest : public testing::Test {
 // times, 3 once; counts begin at one for each of four ids.
 TEST_F(TokenBaselineTest, ScoresByHand) {
   const auto nats = [](double p) { return testing::DoubleNear(-std::log(p), 1e-12); };
-  EXPECT_THAT(Score("uniform").nats, ElementsAre(nats(1.0 / 9), nats(1.0 / 3)));
+  const TokenScores uniform = Score("uniform");
+  EXPECT_THAT(uniform.nats, ElementsAre(nats(1.0 / 9), nats(1.0 / 3)));
+  EXPECT_THAT(uniform.correct, ElementsAre(0, 0)) << "1, the lowest of equals, is a target";
   const TokenScores unigram = Score("unigram");
   EXPECT_THAT(unigram.nats, ElementsAre(nats(4.0 / 11 * 4 / 11), nats(2.0 / 11)));
   EXPECT_THAT(unigram.targets, ElementsAre(2, 1));
