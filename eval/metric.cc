@@ -39,6 +39,9 @@ class MetricInUnit : public Metric {
       : Metric(Renamed(metric.traits(), unit)), metric_(metric) {}
   double Value(const Sums& sums) const override { return metric_.Value(sums); }
   std::string Evidence(const Sums& sums) const override { return metric_.Evidence(sums); }
+  double LinearValue(const Sums& one, const Sums& run, int64_t examples) const override {
+    return metric_.LinearValue(one, run, examples);
+  }
 
  private:
   static MetricTraits Renamed(MetricTraits traits, const std::string& unit) {
@@ -102,15 +105,14 @@ bool IsMean(const ExampleValues& values, double value) {
   return std::abs(mean - value) <= 1e-9 * std::max(1.0, std::abs(value));
 }
 
-// One of `examples` values whose mean is the quotient of sums that `value` is: `one`, of `targets`
-// of all targets.
-double Linearised(double one, int64_t targets, int64_t all, int64_t examples, double value) {
+}  // namespace
+
+double Metric::Linearised(double one, int64_t targets, int64_t all, int64_t examples,
+                          double value) {
   const double weight =
       static_cast<double>(examples) / static_cast<double>(std::max<int64_t>(1, all));
   return value + weight * static_cast<double>(targets) * (one - value);
 }
-
-}  // namespace
 
 std::optional<ExampleValues> Metric::ValuesOf(const ExampleSums& sums) const {
   const Sums total = sums.Total();
@@ -125,10 +127,11 @@ std::optional<ExampleValues> Metric::ValuesOf(const ExampleSums& sums) const {
   }
   const double value = Value(total);
   if (IsMean(values, value)) return values;
-  const int64_t all = CountOf(total, kTargets);
   const auto examples = static_cast<int64_t>(values.size());
-  for (size_t i = 0; i < values.size(); ++i)
-    values[i] = Linearised(values[i], targets->second[i], all, examples, value);
+  for (size_t i = 0; i < values.size(); ++i) {
+    sums.Get(i, &one);
+    values[i] = LinearValue(one, total, examples);
+  }
   if (traits_.is_proportion || !IsMean(values, value)) return std::nullopt;
   return values;
 }

@@ -84,7 +84,7 @@ class Metric {
   // nullopt where that is not the mean either, and where a proportion's values are not 0 or 1.
   std::optional<ExampleValues> ValuesOf(const ExampleSums& sums) const;
   // The value of that kind of an example with the sums `one`, among `examples` with the sums `run`.
-  double LinearValue(const Sums& one, const Sums& run, int64_t examples) const;
+  virtual double LinearValue(const Sums& one, const Sums& run, int64_t examples) const;
 
   // Whether the value a is strictly better than b: the only place that knows the direction.
   bool Better(double a, double b) const { return traits_.is_higher_better ? a > b : a < b; }
@@ -101,6 +101,12 @@ class Metric {
   // The head of a table's column: "listops", or "text (bits_per_token in bits/token, lower is
   // better)".
   std::string Heading(absl::string_view task) const;
+
+ protected:
+  // One of `examples` values whose mean is the quotient of sums that `value` is: `one`, of
+  // `targets` of all targets.
+  static double Linearised(double one, int64_t targets, int64_t all, int64_t examples,
+                           double value);
 
  private:
   const MetricTraits traits_;

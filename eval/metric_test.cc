@@ -46,10 +46,11 @@ TEST(MetricTest, ValuesByHand) {
   EXPECT_EQ(Named(kAccuracy).Value(sums), 0.25);
   EXPECT_NEAR(Named(kNats).Value(sums), std::log(8.0), 1e-15);
   EXPECT_NEAR(Named(kBitsPerToken).Value(sums), 3, 1e-15);
+  EXPECT_NEAR(Named("perplexity").Value(sums), 8, 1e-14);
   EXPECT_TRUE(Named(kAccuracy).Better(0.3, 0.2));
   EXPECT_FALSE(Named(kAccuracy).Better(0.2, 0.3));
   EXPECT_FALSE(Named(kAccuracy).Better(0.2, 0.2));
-  for (const char* name : {kNats, kBitsPerToken, kErrorRate}) {
+  for (const char* name : {kNats, kBitsPerToken, "perplexity", kErrorRate}) {
     EXPECT_TRUE(Named(name).Better(0.2, 0.3)) << name;
     EXPECT_FALSE(Named(name).Better(0.3, 0.2)) << name;
     EXPECT_FALSE(Named(name).Better(0.2, 0.2)) << name;
@@ -110,6 +111,23 @@ TEST(MetricTest, AQuotientOfSumsIsLinearised) {
               ElementsAre(DoubleNear(r + weight * (0.5 - r), 1e-15),
                           DoubleNear(r + weight * (2 - 4 * r), 1e-15),
                           DoubleNear(r + weight * (0.25 - 2 * r), 1e-15)));
+}
+
+// Tokens of probability 1/2 and of 1/8: e to the mean of their nats is 4, not (2 + 8) / 2. One text
+// of one token and one of three: 2, and the cube root of 8 * 8 * 2.
+TEST(MetricTest, PerplexityIsOfAllTokensAndLinearised) {
+  const Metric& perplexity = Named("perplexity");
+  EXPECT_NEAR(perplexity.Value(MakeSums(0, 2, std::log(2.0) + std::log(8.0), 2)), 4, 1e-14);
+  EXPECT_EQ(perplexity.Heading("text"), "text (perplexity, lower is better)");
+  EXPECT_EQ(perplexity.WithinRange({0.5, 3}).low, 1);
+  ExampleSums sums;
+  sums.counts = {{kTargets, {1, 3}}, {kTokens, {1, 3}}};
+  sums.totals = {{kNats, {std::log(2.0), std::log(128.0)}}};
+  EXPECT_NEAR(perplexity.Value(sums.Total()), 4, 1e-14);  // the fourth root of 256
+  const double ln4 = std::log(4.0);
+  EXPECT_THAT(*perplexity.ValuesOf(sums),
+              ElementsAre(DoubleNear(4 * (1 + 0.5 * (std::log(2.0) - ln4)), 1e-14),
+                          DoubleNear(4 * (1 + 0.5 * (std::log(128.0) - 3 * ln4)), 1e-14)));
 }
 
 TEST(MetricTest, AQuotientOfOtherSumsHasNoValuesOfExamples) {
@@ -244,6 +262,7 @@ TEST(MetricTest, AxisTitlesSayNothingTwice) {
   EXPECT_EQ(AxisTitle(Named(kSequenceAccuracy)), "sequence_accuracy in %");
   EXPECT_EQ(AxisTitle(Named(kErrorRate)), "error_rate in %");
   EXPECT_EQ(AxisTitle(Named(kNats)), "nats");
+  EXPECT_EQ(AxisTitle(Named("perplexity")), "perplexity");
   EXPECT_EQ(AxisTitle(Named(kBitsPerToken)), "bits/token");
   TaskSpec spec;
   spec.set_content(TaskSpec::GREY_IMAGE);

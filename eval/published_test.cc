@@ -184,7 +184,7 @@ TEST(PublishedTest, ColumnsSayWhatTheyAre) {
   EXPECT_FALSE(accuracy.is_lower_better());
   const PublishedColumn perplexity = ColumnOf(Load("cosformer2022_table2"), "wikitext103_test");
   EXPECT_EQ(perplexity.metric(), "perplexity");
-  EXPECT_EQ(perplexity.unit(), "");
+  EXPECT_EQ(perplexity.unit(), "perplexity");
   EXPECT_TRUE(perplexity.is_lower_better());
   const PublishedTable speech = Load("linear_transformers2020_table3");
   EXPECT_EQ(ColumnOf(speech, "phoneme error rate").unit(), "%");

@@ -133,7 +133,8 @@ std::string Heading(const PublishedColumn& column) {
   if (column.metric() == kAccuracy) return column.name();
   Row parts;
   if (column.metric() != column.name()) parts.push_back(column.metric());
-  if (!column.unit().empty() && column.unit() != column.name()) parts.push_back(column.unit());
+  if (!column.unit().empty() && column.unit() != column.name() && column.unit() != column.metric())
+    parts.push_back(column.unit());
   if (column.is_lower_better()) parts.push_back("lower is better");
   return parts.empty() ? column.name()
                        : absl::StrCat(column.name(), " (", absl::StrJoin(parts, ", "), ")");
