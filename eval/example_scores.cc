@@ -39,6 +39,16 @@ absl::Status CheckMean(const std::string& path, const ExampleValues& values, dou
                                           ", the record's sums give ", expected));
 }
 
+// Those of a file that is there.
+absl::StatusOr<ExampleValues> ReadStored(const std::string& path, const ExampleScores& scores,
+                                         const SplitResult& result, const Metric& metric) {
+  LRA_RETURN_IF_ERROR(CheckDigest(path, scores));
+  LRA_ASSIGN_OR_RETURN(ExampleValues values,
+                       DecodeExampleScores(path, result.examples(), metric.traits().is_proportion));
+  LRA_RETURN_IF_ERROR(CheckMean(path, values, metric.Value(result.sums())));
+  return values;
+}
+
 }  // namespace
 
 std::string ExampleScoresFile(absl::string_view metric, absl::string_view predictions_file) {
@@ -100,16 +110,19 @@ absl::Status StoreExampleScores(absl::string_view directory, absl::string_view p
 absl::StatusOr<std::optional<ExampleValues>> ReadExampleScores(absl::string_view directory,
                                                                const SplitResult& result,
                                                                const Metric& metric) {
+  const ExampleScores* like = nullptr;
   for (const ExampleScores& scores : result.example_scores()) {
     const std::string path = JoinPath(directory, scores.file());
-    if (scores.metric() != metric.name() || !FileExists(path)) continue;
-    LRA_RETURN_IF_ERROR(CheckDigest(path, scores));
-    LRA_ASSIGN_OR_RETURN(ExampleValues values, DecodeExampleScores(path, result.examples(),
-                                                                   metric.traits().is_proportion));
-    LRA_RETURN_IF_ERROR(CheckMean(path, values, metric.Value(result.sums())));
-    return std::optional<ExampleValues>(std::move(values));
+    if (!FileExists(path)) continue;
+    if (scores.metric() == metric.name()) return ReadStored(path, scores, result, metric);
+    const auto other = FindMetric(scores.metric());
+    if (other.ok() && metric.ValuesFrom(**other, {}, result.sums())) like = &scores;
   }
-  return std::optional<ExampleValues>();
+  if (like == nullptr) return std::optional<ExampleValues>();
+  const Metric& other = **FindMetric(like->metric());
+  LRA_ASSIGN_OR_RETURN(const ExampleValues values,
+                       ReadStored(JoinPath(directory, like->file()), *like, result, other));
+  return metric.ValuesFrom(other, values, result.sums());
 }
 
 }  // namespace lra

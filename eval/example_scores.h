@@ -33,9 +33,9 @@ absl::Status StoreExampleScores(absl::string_view directory, absl::string_view p
 absl::StatusOr<ExampleValues> DecodeExampleScores(const std::string& path, int64_t examples,
                                                   bool is_proportion);
 
-// The stored values [examples]. nullopt if the record names no file of this metric, or if the file
-// is not there; DataLoss, which names it, if it was changed or does not give the result's own
-// value.
+// The stored values [examples], or those of another metric that give them (Metric::ValuesFrom).
+// nullopt if the record names no file of such a metric, or if the file is not there; DataLoss,
+// which names it, if it was changed or does not give the result's own value.
 absl::StatusOr<std::optional<ExampleValues>> ReadExampleScores(absl::string_view directory,
                                                                const SplitResult& result,
                                                                const Metric& metric);

@@ -15,8 +15,10 @@
 namespace lra {
 namespace {
 
+using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Pointwise;
 
 const Metric& Named(const std::string& name) { return **FindMetric(name); }
 
@@ -76,6 +78,32 @@ TEST_F(ExampleScoresTest, WhatIsMissingIsNoError) {
   ASSERT_TRUE(RemoveAll(Path("accuracy.npy")).ok());
   EXPECT_FALSE(ReadExampleScores(folder_.path(), result, Named(kAccuracy))->has_value());
   EXPECT_FALSE(ReadExampleScores(folder_.path(), SplitResult(), Named(kAccuracy))->has_value());
+}
+
+// Texts of one, four and two tokens; of labels there are no bits a token.
+TEST_F(ExampleScoresTest, OfTokensNatsBitsAndPerplexityGiveEachOther) {
+  ExampleSums sums;
+  sums.counts = {{kTargets, {1, 4, 2}}, {kTokens, {1, 4, 2}}, {kCorrect, {1, 2, 0}}};
+  sums.totals = {{kNats, {0.5, 2, 0.25}}};
+  const std::vector<const Metric*> metrics = {&Named(kNats), &Named(kBitsPerToken),
+                                              &Named("perplexity")};
+  SplitResult result;
+  for (const Metric* const stored : metrics) {
+    result.Clear();
+    result.set_examples(3);
+    *result.mutable_sums() = sums.Total();
+    ASSERT_TRUE(
+        StoreExampleScores(folder_.path(), "predictions.npy", {&stored, 1}, sums, &result).ok());
+    for (const Metric* const read : metrics) {
+      const auto values = ReadExampleScores(folder_.path(), result, *read);
+      ASSERT_TRUE(values.ok() && values->has_value()) << stored->name() << " to " << read->name();
+      EXPECT_THAT(**values, Pointwise(DoubleNear(1e-14), *read->ValuesOf(sums)))
+          << stored->name() << " to " << read->name();
+    }
+    EXPECT_FALSE(ReadExampleScores(folder_.path(), result, Named("token_accuracy"))->has_value());
+  }
+  result.mutable_sums()->mutable_counts()->erase(kTokens);
+  EXPECT_FALSE(ReadExampleScores(folder_.path(), result, Named(kBitsPerToken))->has_value());
 }
 
 TEST_F(ExampleScoresTest, WhatWasChangedIsRefused) {

@@ -141,6 +141,22 @@ double Metric::LinearValue(const Sums& one, const Sums& run, int64_t examples) c
                     Value(run));
 }
 
+std::optional<ExampleValues> Metric::ValuesFrom(const Metric& other, const ExampleValues& values,
+                                                const Sums& run) const {
+  const auto slope = traits_.slope_by_nats, other_slope = other.traits_.slope_by_nats;
+  const int64_t tokens = CountOf(run, kTokens);
+  // Where some targets are no tokens, one mean is of the targets and another of the tokens.
+  if (slope == nullptr || other_slope == nullptr || tokens < 1 || tokens != CountOf(run, kTargets))
+    return std::nullopt;
+  const double nats = TotalOf(run, kNats) / static_cast<double>(tokens);
+  const double by_other = slope(nats) / other_slope(nats);
+  const double value = Value(run), other_value = other.Value(run);
+  ExampleValues derived;
+  derived.reserve(values.size());
+  for (const double one : values) derived.push_back(value + by_other * (one - other_value));
+  return derived;
+}
+
 Interval Metric::WithinRange(Interval interval) const {
   // What is not known, NaN, stays so.
   if (interval.low < traits_.range.low) interval.low = traits_.range.low;

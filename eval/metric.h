@@ -56,6 +56,9 @@ struct MetricTraits {
   std::string scorer = kCategorical;
   // Whether a run that is no better than the majority class by this metric has learned nothing.
   bool tells_training = true;
+  // The derivative of a metric that is a function of the mean nats of a target alone; null of
+  // others.
+  double (*slope_by_nats)(double nats) = nullptr;
   // That Value() reads.
   std::vector<std::string> sums;
 };
@@ -85,6 +88,10 @@ class Metric {
   std::optional<ExampleValues> ValuesOf(const ExampleSums& sums) const;
   // The value of that kind of an example with the sums `one`, among `examples` with the sums `run`.
   virtual double LinearValue(const Sums& one, const Sums& run, int64_t examples) const;
+  // The same examples' values from `values`, which are by `other`: of guessed tokens, nats, bits
+  // and perplexity give each other. nullopt of any other two metrics.
+  std::optional<ExampleValues> ValuesFrom(const Metric& other, const ExampleValues& values,
+                                          const Sums& run) const;
 
   // Whether the value a is strictly better than b: the only place that knows the direction.
   bool Better(double a, double b) const { return traits_.is_higher_better ? a > b : a < b; }

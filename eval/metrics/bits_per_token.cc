@@ -34,7 +34,8 @@ absl::StatusOr<std::unique_ptr<Metric>> MakeBitsPerToken() {
                    .other_units = {kBitsPerByte, kBitsPerDim},
                    .unit_on = BitsOn,
                    .is_higher_better = false,
-                   .range = kFromZero},
+                   .range = kFromZero,
+                   .slope_by_nats = [](double) { return std::numbers::log2e; }},
       kNats, kTokens, std::numbers::ln2);
 }
 

@@ -10,7 +10,8 @@ absl::StatusOr<std::unique_ptr<Metric>> MakeNats() {
                    .title = "Mean negative log-likelihood of a target in nats",
                    .unit = "nats",
                    .is_higher_better = false,
-                   .range = kFromZero},
+                   .range = kFromZero,
+                   .slope_by_nats = [](double) { return 1.0; }},
       kNats, kTargets);
 }
 

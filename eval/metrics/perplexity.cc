@@ -15,7 +15,8 @@ class Perplexity : public MeanMetric {
                     .title = "Perplexity of a token",
                     .unit = kPerplexity,
                     .is_higher_better = false,
-                    .range = {.low = 1, .high = kFromZero.high}},
+                    .range = {.low = 1, .high = kFromZero.high},
+                    .slope_by_nats = [](double nats) { return std::exp(nats); }},
                    kNats, kTokens) {}
 
   double Value(const Sums& sums) const override {
