@@ -6,8 +6,9 @@
 
 namespace {
 
-// LibTorch takes its operators back one by one as a program ends: 70 ms, more than a quarter of a short command's time. Not beside
-// a profiler, which writes what it has as the program ends and is loaded by one of the two variables.
+// LibTorch takes its operators back one by one as a program ends: 70 ms, more than a quarter of a
+// short command's time. Not beside a profiler, which writes what it has as the program ends and is
+// loaded by one of the two variables.
 bool MayEndAtOnce() {
 #ifdef LRA_SANITIZED  // leaks are looked for as a program ends
   return false;
