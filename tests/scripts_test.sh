@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Scripts with stand-ins for what they call: when scripts/setup fetches LibTorch, which libraries scripts/package finds, what
+# Scripts with stand-ins for what they call: when scripts/setup fetches LibTorch and configures anew, what scripts/package takes, and
+# that it ends where a build fails, what
 # benchmarks/attention_pair.py finds fault with, what scripts/new writes. And what holds for every script.
 # usage: scripts_test.sh SOURCE_DIR
 set -euo pipefail
@@ -11,36 +12,106 @@ source "$source_dir/tests/expect.sh"
 
 tree="$work/a tree"
 mkdir -p "$tree/scripts" "$work/bin"
-cp "$source_dir"/scripts/{setup,torch_packages,library_packages} "$tree/scripts"
-cp "$source_dir/CMakeLists.txt" "$tree"
-ln -s /bin/true "$tree/scripts/install_packages"
-ln -s /bin/true "$work/bin/cmake"
-# pip makes an empty LibTorch; this machine's own torch does not count.
+cp "$source_dir"/scripts/{setup,torch_packages,library_packages,aarch64_sysroot,build_libarchive} "$tree/scripts"
+cp "$source_dir"/CMake{Lists.txt,Presets.json} "$tree"
+printf '#!/bin/sh\ntouch installed\n' >"$tree/scripts/install_packages"
+cat >"$work/bin/cmake" <<'CMAKE'
+#!/usr/bin/env bash
+case $1 in
+  --version) echo "cmake version ${CMAKE_VERSION:-3.25.1}" ;;
+  --preset) echo "$2" >>configured; mkdir -p "$4" && touch "$4/build.ninja" ;;
+esac
+CMAKE
+# libtorch FOLDER VERSION: what counts as one.
+cat >"$work/bin/libtorch" <<'LIBTORCH'
+#!/usr/bin/env bash
+mkdir -p "$1"/torch/{lib,include/ATen}
+touch "$1"/torch/{lib/lib{torch_cpu,c10}.so,include/ATen/ATen.h}
+echo "__version__ = '$2'" >"$1/torch/version.py"
+LIBTORCH
+# pip does not end while there is a file hold; this machine's own torch does not count.
+default_version=$("$source_dir/scripts/torch_packages" --default)
 cat >"$work/bin/python3" <<PYTHON
 #!/usr/bin/env bash
-[ "\$1" != -m ] || { mkdir -p third_party/libtorch.part/torch && touch third_party/fetched && exit; }
+[ "\$1" != -m ] || { echo fetched >>fetched; while [ -e hold ]; do sleep 0.1; done; libtorch third_party/libtorch.part $default_version+cu132 && exit; }
 exec $(command -v python3) -S "\$@"
 PYTHON
-chmod +x "$work/bin/python3"
+chmod +x "$work"/bin/* "$tree/scripts/install_packages"
 export PATH=$work/bin:$PATH
 
-# setup VERSION: "fetched" or "not fetched", where python3 has this torch; '' = none.
+start_anew() { (cd "$tree" && rm -rf third_party build fetched configured installed); }
+fetches() { if [ -e "$tree/fetched" ]; then echo "fetched $(wc -l <"$tree/fetched")"; else echo "not fetched"; fi; }
+# setup VERSION: "fetched 1" or "not fetched", where python3 has this torch; '' = none.
 setup() {
-  rm -rf "$tree/third_party" "$tree/build" "$work/torch"
-  mkdir -p "$tree/build/release"
+  start_anew
+  rm -rf "$work/torch"
   [ -z "$1" ] || { mkdir "$work/torch" && printf "debug = False\n__version__ = '%s'\n" "$1" >"$work/torch/version.py"; }
   [ "$(cd "$tree" && PYTHONPATH=$work scripts/setup 2>"$work/log")" = build/release ] || { cat "$work/log"; return 1; }
-  if [ -e "$tree/third_party/fetched" ]; then echo "fetched"; else echo "not fetched"; fi
+  fetches
 }
 
-expect 0 '^fetched$' setup ''
-for version in 1.13.1 2.4.1+cu121 2.9.0 2.10.1+cpu; do expect 0 '^fetched$' setup $version; done
+expect 0 '^fetched 1$' setup ''
+for version in 1.13.1 2.4.1+cu121 2.9.0 2.10.1+cpu; do expect 0 '^fetched 1$' setup $version; done
 for version in 2.11.0+cpu 2.15.0+cu132 2.15.0a0+git1234 3.0.0; do expect 0 '^not fetched$' setup $version; done
 # A folder of a name that the script looks for, where cd would look first; cd would also print where it went.
 mkdir -p "$work/elsewhere/scripts"
 export CDPATH=$work/elsewhere:$work
-expect 0 '^fetched$' setup ''
+expect 0 '^fetched 1$' setup ''
 unset CDPATH
+
+# What is there: all of the wanted version, and nothing else, is taken as it is, though nothing may be written there.
+again() { (cd "$tree" && rm -f fetched configured && scripts/setup "$@" 2>"$work/log") || cat "$work/log"; fetches; }
+chmod a-w "$tree/third_party"
+expect 0 '^not fetched$' again
+[ "$(ls "$tree/third_party")" = "$(printf 'libtorch\nlibtorch.lock')" ] || { ls "$tree/third_party"; failures=$((failures + 1)); }
+chmod u+w "$tree/third_party"
+rm "$tree/third_party/libtorch/torch/lib/libtorch_cpu.so"
+expect 0 '^fetched 1$' again
+libtorch "$tree/third_party/libtorch" 2.14.0+cu130
+expect 0 '^fetched 1$' again
+expect 0 '^not fetched$' again
+mkdir "$work/torch" && echo "__version__ = '2.15.0'" >"$work/torch/version.py"
+libtorch "$tree/third_party/libtorch" 2.14.0+cu130  # which CMake would take before Python's
+PYTHONPATH=$work expect 0 '^fetched 1$' again
+
+# Two at once fetch once; the second waits.
+start_anew
+touch "$tree/hold"
+(cd "$tree" && scripts/setup >/dev/null 2>"$work/one") &
+(cd "$tree" && scripts/setup dev >/dev/null 2>"$work/two") &
+for _ in {1..300}; do ! grep -qs waiting "$work/one" "$work/two" || break; sleep 0.1; done
+rm "$tree/hold"
+wait
+expect 0 '^fetched 1$' fetches
+expect 0 '^== waiting for another scripts/setup$' cat "$work/one" "$work/two"
+expect 0 '^dev$' cat "$tree/configured"
+expect 0 '^release$' cat "$tree/configured"
+
+# Another LRA_LIBTORCH is configured anew, also where the build was made without this script. A relative one is where setup was called.
+configures() { (cd "$tree" && rm -f configured && "$@" >/dev/null 2>&1; cat configured 2>/dev/null || echo "not configured"); }
+mkdir "$work/other" && rm "$tree/build/dev/libtorch"
+expect 0 '^not configured$' configures scripts/setup dev
+expect 0 '^dev$' configures env LRA_LIBTORCH="$work/other" scripts/setup dev
+expect 0 '^not configured$' configures env LRA_LIBTORCH=../other scripts/setup dev
+expect 0 '^dev$' configures scripts/setup dev
+
+# A wrong command line or an old CMake is refused before anything is fetched.
+start_anew
+cd "$tree"
+for wrong in --torhc --help=yes; do expect 2 "unknown option $wrong" scripts/setup $wrong; done
+expect 2 'there is no preset "relaese"; there are release dev asan' scripts/setup relaese
+expect 2 'there is no preset "base"' scripts/setup base
+expect 2 '^usage: scripts/setup ' scripts/setup release --torch
+expect 1 'setup: --torch takes one of these' scripts/setup release --torch 2.9.0
+for script in setup aarch64_sysroot build_libarchive; do
+  for help in --help -h; do expect 0 "^usage: scripts/$script" scripts/$script $help; done
+done
+for script in aarch64_sysroot build_libarchive; do expect 2 "^usage: scripts/$script" scripts/$script --all; done
+if [ -e installed ]; then echo "FAILED: packages were installed"; failures=$((failures + 1)); fi
+expect 1 'CMake 3.25 or newer is needed, as GCC 12 is, and here is 3.22.6' env CMAKE_VERSION=3.22.6 scripts/setup
+expect 0 '^not fetched$' fetches
+for version in 3.25 3.31.6 4.1.0; do expect 0 '^build/dev$' env CMAKE_VERSION=$version scripts/setup dev lra; done
+cd "$source_dir"
 
 # scripts/package with what ldd may say of a program: paths may have spaces.
 find_libraries() (
@@ -56,6 +127,56 @@ touch "$tree/libb.so.2"
 expect 0 "^<libb.so.2 $tree/libb.so.2><--><$work/a wheel/torch/lib/libc10.so>$" find_libraries "libb.so.2 => $tree/libb.so.2" \
   "libc10.so => $work/a wheel/torch/lib/libc10.so" "libd.so => $work/a stage/lib/libd.so" 'libc.so.6 => /lib/libc.so.6'
 expect 1 '^BUILD/lra needs libe.so.1, which was not found$' find_libraries 'libe.so.1 => not found'
+
+# Kernels of ours are packed where --cuda asks for them: what lies in the build may be older than its program.
+copy_libraries() (
+  with_cuda=$1 stage="$work/a stage" build="$work/a build" libarchive="$work/a build"
+  rm -rf "$stage" && mkdir -p "$stage/lib" "$build"
+  touch "$build/libarchive.so.13" "$build/liblra_cuda.so" "$build/libb.so.2"
+  source <(sed -n '/^own_name() {/p; /^copy_libraries() {$/,/^}$/p' "$source_dir/scripts/package")
+  find_libraries() { bundled=("libb.so.2 $build/libb.so.2"); }
+  strip() { :; }
+  patchelf() { :; }
+  copy_libraries
+  ls "$stage/lib" | paste -sd' '
+)
+expect 0 '^libarchive-lra.so.13 libb-lra.so.2$' copy_libraries ''
+expect 0 '^libarchive-lra.so.13 libb-lra.so.2 liblra_cuda.so$' copy_libraries 1
+
+# A package that is stopped between its two renames leaves the earlier one in place.
+clean_up() (
+  cd "$work" && rm -rf package.* && mkdir -p package.part package.old/bin
+  folder=package.new stage=package.part old=package.old part=
+  source <(sed -n '/^clean_up() {$/,/^}$/p' "$source_dir/scripts/package")
+  [ -z "$1" ] || mkdir package.new
+  clean_up
+  echo package.*/*
+)
+expect 0 '^package.new/bin$' clean_up ''
+expect 0 '^package.\*/\*$' clean_up 'the new one is there'
+
+# A package is made of no build that failed, nor of a source folder.
+package_tree="$work/package tree"
+mkdir -p "$package_tree"/{scripts,lra,bin} "$package_tree/build/release"
+cp "$source_dir/scripts/package" "$package_tree/scripts"
+ln -s /bin/true "$package_tree/scripts/install_packages"
+stand_in() { printf '#!/usr/bin/env bash\n%s\n' "$2" >"$package_tree/$1" && chmod +x "$package_tree/$1"; }
+stand_in build/release/lra ''
+stand_in bin/cmake 'echo "cmake $*" >>called; [ "$1" != --build ]'
+stand_in bin/nvcc ''
+stand_in bin/realpath '[ "$1" = -m ] || echo "goes on" >>called; exec /usr/bin/realpath "$@"'
+package() (
+  cd "$package_tree" && rm -f called && touch called
+  code=0
+  PATH=$package_tree/bin:$PATH scripts/package "$@" "$work/none" 2>&1 || code=$?
+  echo "ended with $code: $(paste -sd'|' called)"
+)
+stand_in scripts/setup 'echo build/release'
+expect 0 '^ended with 1: cmake -B [^|]*/build/release -DLRA_CUDA=ON\|cmake --build [^|]* lra_cuda$' package --cuda
+expect 0 '^ended with 1: cmake -B [^|]*/build/release -DLRA_PYTHON=ON\|cmake --build [^|]* lra_trainer$' package --wheel "$work/wheels"
+stand_in scripts/setup 'exit 3'
+for options in --cuda "--wheel $work/wheels" --with-libtorch; do expect 0 '^ended with 3: $' package $options; done
+expect 0 'package: .*package tree holds no program lra' package --build "$package_tree"
 
 # benchmarks/attention_pair.py with stand-ins for two builds: what the new one no longer measures is a fault.
 cell() { printf '{"request": {"attention": "linear", "tokens": %s}, "result": {"passes": {"seconds": [%s]}}}' "$@"; }
