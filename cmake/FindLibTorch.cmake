@@ -1,17 +1,29 @@
 # FindLibTorch: LibTorch::c10 and LibTorch::torch (libtorch_cpu) from a PyPI wheel, an unpacked LibTorch, or an
 # installed Python torch. The wheel's own TorchConfig insists on CUDA; nothing here does.
 #
-# Searched in order: LRA_LIBTORCH (CMake or environment variable: the folder that holds include/ and lib/, or a
-# folder that holds torch/), the project's third_party/libtorch (scripts/setup), Python's torch (found, not imported).
-# Result: LibTorch_FOUND, LibTorch_VERSION, LibTorch_ROOT.
-set(_lra_torch_candidates)
-foreach(_root "${LRA_LIBTORCH}" "$ENV{LRA_LIBTORCH}" "${PROJECT_SOURCE_DIR}/third_party/libtorch")
-  if(_root)
-    list(APPEND _lra_torch_candidates "${_root}" "${_root}/torch")
+# LRA_LIBTORCH (CMake or environment variable: the folder that holds include/ and lib/, or a folder that holds torch/)
+# is taken or an error. Without it the project's third_party/libtorch (scripts/setup), then Python's torch (found, not
+# imported). Result: LibTorch_FOUND, LibTorch_VERSION, LibTorch_ROOT.
+set(_lra_torch_given "${LRA_LIBTORCH}")
+if(NOT _lra_torch_given)
+  set(_lra_torch_given "$ENV{LRA_LIBTORCH}")
+endif()
+set(_lra_torch "${PROJECT_SOURCE_DIR}/third_party/libtorch")
+if(_lra_torch_given)
+  cmake_path(ABSOLUTE_PATH _lra_torch_given BASE_DIRECTORY ${CMAKE_SOURCE_DIR} NORMALIZE OUTPUT_VARIABLE _lra_torch)
+  # What an earlier run found may be another.
+  if(NOT LibTorch_ROOT STREQUAL _lra_torch AND NOT LibTorch_ROOT STREQUAL "${_lra_torch}/torch")
+    foreach(_variable ROOT CPU_LIBRARY C10_LIBRARY)
+      unset(LibTorch_${_variable} CACHE)
+    endforeach()
   endif()
-endforeach()
+endif()
 
-find_path(LibTorch_ROOT include/ATen/ATen.h PATHS ${_lra_torch_candidates} NO_DEFAULT_PATH)
+find_path(LibTorch_ROOT include/ATen/ATen.h PATHS ${_lra_torch} ${_lra_torch}/torch NO_DEFAULT_PATH)
+if(NOT LibTorch_ROOT AND _lra_torch_given)
+  message(FATAL_ERROR "LRA_LIBTORCH is ${_lra_torch_given}, but neither ${_lra_torch}/include/ATen/ATen.h nor "
+    "${_lra_torch}/torch/include/ATen/ATen.h is there: name a folder with include/ and lib/ of LibTorch, or unset it")
+endif()
 if(NOT LibTorch_ROOT)
   find_program(_lra_python NAMES python3)
   if(_lra_python)
@@ -29,6 +41,8 @@ else()
   set(_lra_version_file ${LibTorch_ROOT}/include/torch/csrc/api/include/torch/version.h)
 endif()
 if(EXISTS ${_lra_version_file})
+  # Another version may take this one's place.
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${_lra_version_file})
   file(STRINGS ${_lra_version_file} _lra_lines REGEX "define TORCH_VERSION_(MAJOR|MINOR|PATCH) ")
   string(REGEX REPLACE "[^0-9;]" "" LibTorch_VERSION "${_lra_lines}")
   string(REPLACE ";" "." LibTorch_VERSION "${LibTorch_VERSION}")

@@ -15,8 +15,8 @@ namespace lra {
 std::string ThisBinary();
 
 // The folder with configurations that was installed together with a binary, nothing where none is.
-// A program in PREFIX/bin has PREFIX/share/lra/configs; the module of a wheel, PACKAGE/_lra.so, has
-// PACKAGE/program/share/lra/configs.
+// A program in PREFIX/bin has PREFIX/share/lra/configs; the module of a Python package,
+// PACKAGE/_lra.so, has PACKAGE/program/share/lra/configs.
 std::optional<std::string> ConfigsInstalledWith(absl::string_view binary);
 
 // NotFound where $LRA_CONFIGS is set and names no folder with configurations, which would look like

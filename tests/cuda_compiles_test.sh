@@ -22,10 +22,11 @@ done < <(git ls-files '*.cu' 2>/dev/null | grep . || find models -name '*.cu')
 echo "$count compiled"
 
 if [ -z "$torch" ] || ! [ -e "$torch/lib/libtorch_cuda.so" ]; then echo "not linked: no LibTorch with CUDA"; exit 0; fi
-mkdir "$work/include"
+mkdir -p "$work/include" "$work/generated/models/base"
+sed 's/@lra_cuda_hash@/1/' models/base/cuda_library_version.h.in >"$work/generated/models/base/cuda_library_version.h"
 for folder in ATen c10 caffe2 torch; do ln -s "$torch/include/$folder" "$work/include/$folder"; done
 toolkit=$(dirname "$(dirname "$(readlink -f "$nvcc")")")
-g++ -std=c++20 -O1 -Wall -Werror -fPIC -I. -isystem "$work/include" -isystem "$work/include/torch/csrc/api/include" \
+g++ -std=c++20 -O1 -Wall -Werror -fPIC -I. -I"$work/generated" -isystem "$work/include" -isystem "$work/include/torch/csrc/api/include" \
   -isystem "$toolkit/include" -c -o "$work/graph.o" models/base/cuda_graph.cc
 for kernels in kept norm channel; do
   "$nvcc" -std=c++20 --fmad=false -I. -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 -Xcompiler -fPIC \

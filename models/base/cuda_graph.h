@@ -6,10 +6,9 @@
 
 #include <cstdint>
 
-namespace lra {
+#include "models/base/cuda_library_version.h"  // IWYU pragma: export
 
-// Raised when the library's functions change.
-inline constexpr int kCudaLibraryVersion = 3;
+namespace lra {
 
 // A pool of memory that graphs share, as LibTorch names it.
 struct CudaGraphPool {

@@ -3,8 +3,8 @@ import os
 import pathlib
 import sys
 
-# Where the program is, seen from this folder: in a wheel, in a build folder, after `cmake --install`.
-_PLACES = ("program/bin/lra", "../../lra", "../../../../bin/lra")
+# Where the program is, seen from this folder: in a wheel or after `cmake --install`, in a build folder.
+_PLACES = ("program/bin/lra", "../../lra")
 
 
 def main() -> int:
