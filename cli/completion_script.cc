@@ -59,6 +59,11 @@ _lra_complete() {
     esac
   fi
   if [ -z "$value" ]; then return 0; fi
+  # In a list, the name after the last comma.
+  case "$value $word" in
+    *=VALUE\ *) ;;
+    *\ *,*) prefix=$prefix${word%,*}, word=${word##*,} ;;
+  esac
   _lra_words "$value"
   for entry in $_lra_line; do
     case $value in

@@ -78,6 +78,10 @@ offers_only 'lra data join --rem' --remove-parts
 offers_only 'lra data im' import
 offers 'lra data import --' --train --test --validation --all --label --text --no-header --max-length
 offers_only 'lra completion ' 'bash zsh fish'
+offers_only 'lra bench step --attention relu,cosf' relu,cosformer
+offers_only 'lra bench step --attention=relu,linear,cosf' relu,linear,cosformer
+offers 'lra table runs --methods linear,' linear,relu linear,cosformer
+offers_only 'lra table runs --tasks text,listo' text,listops
 # A flag's value is no subcommand.
 offers_only 'lra train --out data pr' ''
 # Numbers and paths are left to the shell.
