@@ -286,6 +286,27 @@ std::string DifferingFields(const ColumnRuns& there, const ColumnRuns& here) {
                       more == 0 ? "" : absl::StrCat(" and ", more, " more fields (`lra diff`)"));
 }
 
+// The paths of `fields`, in the order in which they are named. `pairs` are the paths in which the
+// column differs from each other one. Where none of the first few tells it from another, what does
+// comes before them, of the fewest such paths first: one of a pair's few must be named.
+std::vector<std::string> NamedFirst(const std::map<std::string, std::string>& fields,
+                                    const std::vector<std::vector<std::string>>& pairs) {
+  std::vector<std::string> paths;
+  std::map<std::string, size_t> place;
+  for (const auto& [path, text] : fields) {
+    paths.push_back(path);
+    place[path] = fields.size() + 1;
+  }
+  const auto few = paths.begin() + static_cast<int64_t>(std::min(paths.size(), kMaxFieldsNamed));
+  for (const std::vector<std::string>& pair : pairs) {
+    if (std::find_first_of(paths.begin(), few, pair.begin(), pair.end()) != few) continue;
+    for (const std::string& path : pair) place[path] = std::min(place[path], pair.size());
+  }
+  std::stable_sort(paths.begin(), paths.end(),
+                   [&](const std::string& a, const std::string& b) { return place[a] < place[b]; });
+  return paths;
+}
+
 }  // namespace
 
 const Entry* ColumnRuns::first_scored() const {
@@ -347,6 +368,7 @@ SettingWords SettingWordsOf(const ColumnRuns& column,
   if (!protocol.empty()) rules.push_back(absl::StrCat("protocol ", protocol));
   if (!preset.empty()) rules.push_back(absl::StrCat("preset ", preset));
   std::map<std::string, std::string> fields;  // by path
+  std::vector<std::vector<std::string>> pairs;
   for (const ColumnRuns* other : others) {
     const RunRecord& there = other->entries.front().record();
     // Two protocols or presets differ in dozens of fields, and their names say so.
@@ -354,14 +376,17 @@ SettingWords SettingWordsOf(const ColumnRuns& column,
         other->metric().name() != column.metric().name() || there.config().protocol() != protocol ||
         there.config().preset() != preset)
       continue;
-    const std::vector<FieldDifference> differences = SettingDifferences(record, there);
-    for (const FieldDifference& d : differences) fields[d.path] = FieldText(d);
+    std::vector<std::string>& paths = pairs.emplace_back();
+    for (const FieldDifference& d : SettingDifferences(record, there)) {
+      fields[d.path] = FieldText(d);
+      paths.push_back(d.path);
+    }
     // Equal values of unlike origin make columns of their own, too.
-    if (differences.empty()) fields[""] = absl::StrCat("overridden: ", OverridesOf(record));
+    if (paths.empty()) fields[""] = absl::StrCat("overridden: ", OverridesOf(record));
   }
   SettingWords words{absl::StrJoin(rules, ", "), {}};
   const size_t more = fields.size() - std::min(fields.size(), kMaxFieldsNamed);
-  for (const auto& [path, text] : fields) words.fields.push_back(text);
+  for (const std::string& path : NamedFirst(fields, pairs)) words.fields.push_back(fields[path]);
   words.fields.resize(words.fields.size() - more);
   if (more > 0) words.fields.push_back(absl::StrCat("and ", more, " more fields"));
   return words;

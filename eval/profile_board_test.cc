@@ -18,6 +18,7 @@ using ::testing::IsEmpty;
 using testing::MakeRun;
 using ::testing::Not;
 using ::testing::StartsWith;
+using ::testing::UnorderedElementsAre;
 
 constexpr int64_t kExamples = 400;
 
@@ -160,6 +161,38 @@ TEST_F(ProfileBoardTest, SettingsApartAndOtherExamplesInOtherGroups) {
   ASSERT_TRUE(groups.ok()) << groups.status();
   ASSERT_EQ(groups->size(), 2u);
   EXPECT_EQ((*groups)[0].settings.size() + (*groups)[1].settings.size(), 3u);
+}
+
+// Nine fields of a third come before the one in which two settings differ, and a heading has eight.
+TEST_F(ProfileBoardTest, SettingsOfManyFieldsAreNamedByWhatTellsThemApart) {
+  AddRow("linear", {FirstRight(200, kExamples)});
+  Add({.method = "linear"}, FirstRight(100, kExamples),
+      [](RunRecord* record) { record->mutable_config()->mutable_train()->set_steps(300); });
+  Add({.method = "linear"}, FirstRight(50, kExamples), [](RunRecord* record) {
+    ModelConfig* const model = record->mutable_config()->mutable_model();
+    model->set_layers(3);
+    model->set_width(48);
+    model->set_heads(3);
+    model->set_qkv_width(24);
+    model->set_mlp_width(96);
+    model->set_head_width(32);
+    model->set_dropout(0.5);
+    model->set_stem_tokens(7);
+    model->set_attention_filter_tokens(3);
+  });
+  const ProfileGroup group = Group();
+  ASSERT_EQ(group.settings.size(), 3u);
+  std::vector<std::string> first;
+  for (const ProfiledSetting& setting : group.settings) {
+    EXPECT_EQ(setting.rows.size(), 1u);
+    EXPECT_EQ(setting.fields.size(), 9u);
+    EXPECT_EQ(setting.fields.back(), "and 2 more fields");
+    first.push_back(setting.fields.front());
+  }
+  EXPECT_THAT(first, UnorderedElementsAre("train.steps=150", "train.steps=300",
+                                          "model.attention_filter_tokens=3"));
+  const std::string text = ProfileBoardText(Board(group));
+  EXPECT_THAT(text, AllOf(HasSubstr("): train.steps=150, "), HasSubstr("): train.steps=300, ")));
 }
 
 TEST_F(ProfileBoardTest, RunsWithoutScoresAreLeftOut) {
