@@ -40,6 +40,12 @@ listops_depth() {
   mapfile -t runs < <(of_task listops cosformer_table4_small labels listops_curriculum_small listops_state_space_small)
   LRA_DATA=$work "$lra" profile "${runs[@]}" --published "${published[@]}" "$@"
 }
+# The comparison whose expressions have no closing brackets, and a run that kept them.
+listops_nystrom() {
+  local runs
+  mapfile -t runs < <(of_task listops nystrom_listops_mixed nystrom_listops_brackets)
+  LRA_DATA=$work "$lra" profile "${runs[@]}" "$@"
+}
 listops_lengths() { "$lra" profile "$lengths" --data "$work/lengths" "$@"; }
 
 keep() { # NAME: what `lra profile` says of the arguments, as text and for programs
@@ -85,7 +91,7 @@ from_records() {
 # The block of a name.
 block() {
   case $1 in
-    listops_depth | listops_lengths) "$1" ;;
+    listops_depth | listops_nystrom | listops_lengths) "$1" ;;
     *) cat "$kept/$1.md" ;;
   esac
 }

@@ -114,6 +114,12 @@ void SplitView::Read(int64_t example, std::vector<int32_t>* ids, int column) con
   LRA_CHECK(static_cast<int32_t>(ids->size()) == lengths_[column][example]);
 }
 
+void SplitView::ReadStored(int64_t example, std::vector<int32_t>* ids) const {
+  thread_local std::vector<uint16_t> scratch;
+  const absl::Span<const uint16_t> stored = split_->Tokens(examples_[example], &scratch);
+  ids->assign(stored.begin(), stored.end());
+}
+
 void SplitView::ReadReal(int64_t example, std::vector<float>* values) const {
   transform_.ApplyReal(split_->Bytes(examples_[example]), values);
 }

@@ -37,7 +37,10 @@ class SplitView {
   int32_t longest_tokens(int64_t example) const;
   // Replaces *ids by the example's ids as the view shows them.
   void Read(int64_t example, std::vector<int32_t>* ids, int column = 0) const;
-  // Does the same for views of real numbers (spec().is_real()).
+  // Replaces *ids by the example's stored ids, of which the view hides nothing. Of data that stores
+  // ids or bytes.
+  void ReadStored(int64_t example, std::vector<int32_t>* ids) const;
+  // Does what Read does for views of real numbers (spec().is_real()).
   void ReadReal(int64_t example, std::vector<float>* values) const;
   // How many of the example's first tokens are given where tokens are guessed: what the data set's
   // column kPromptColumn says, 0 without it.

@@ -53,13 +53,20 @@ TEST(ProfileTaskTest, EvidenceDepthOfListOps) {
     answers.push_back(std::max_element(row, row + 10) - row);
   }
   EXPECT_THAT(answers, ElementsAre(9, 5, 3, 5));
-  // Without closing brackets nobody can tell where an operator ends.
+  // Depth is the stored tree's in every view. Without closing brackets nobody can tell where an
+  // operator ends, so that the ladder is not to be had.
   request.view.sets = {"brackets=NONE"};
   const auto flat = ProfileTask(request);
   ASSERT_TRUE(flat.ok()) << flat.status();
-  ASSERT_EQ(flat->strata.size(), 1u);
-  EXPECT_EQ(flat->strata[0].name, "length");
+  ASSERT_EQ(flat->strata.size(), 2u);
+  EXPECT_EQ(flat->strata[0].definition, profile->strata[0].definition);
+  EXPECT_THAT(flat->strata[0].of, ElementsAre(0, 1, 2, 2));
+  EXPECT_EQ(flat->strata[1].name, "length");
   EXPECT_TRUE(flat->ladder.empty());
+  request.view.sets = {"max_length_tokens=3"};
+  const auto cut = ProfileTask(request);
+  ASSERT_TRUE(cut.ok()) << cut.status();
+  EXPECT_THAT(cut->strata[0].of, ElementsAre(0, 1, 2, 2));
 }
 
 TEST(ProfileTaskTest, ContourReachOfPathfinder) {

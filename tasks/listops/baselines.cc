@@ -23,6 +23,40 @@ int64_t LearntExamples(const SplitView& train) {
   return std::min<int64_t>(train.size(), kMaxLearntExamples);
 }
 
+// Replaces *ids by those of an example.
+using ReadExample = void (*)(const SplitView& split, int64_t example, std::vector<int32_t>* ids);
+
+void ReadSeen(const SplitView& split, int64_t example, std::vector<int32_t>* ids) {
+  split.Read(example, ids);
+}
+
+void ReadStored(const SplitView& split, int64_t example, std::vector<int32_t>* ids) {
+  split.ReadStored(example, ids);
+}
+
+// The commonest value of each operator among all nodes of these examples.
+absl::StatusOr<NodeGuesses> LearnGuesses(const SplitView& train, ReadExample read, int threads) {
+  const int64_t examples = LearntExamples(train);
+  const int64_t slices = (examples + kSliceExamples - 1) / kSliceExamples;
+  std::vector<NodeCounts> counts(slices, NodeCounts{});
+  LRA_RETURN_IF_ERROR(ParallelFor(ResolveThreads(threads), slices, [&](int64_t slice) {
+    std::vector<int32_t> ids;
+    const int64_t end = std::min(examples, (slice + 1) * kSliceExamples);
+    for (int64_t i = slice * kSliceExamples; i < end; ++i) {
+      read(train, i, &ids);
+      CountNodes(ids, &counts[slice]);
+    }
+    return absl::OkStatus();
+  }));
+  NodeCounts total = {};
+  for (const NodeCounts& slice : counts) {
+    for (int op = 0; op < kOperators; ++op) {
+      for (int v = 0; v < kClasses; ++v) total[op][v] += slice[op][v];
+    }
+  }
+  return CommonestValues(total);
+}
+
 // The values of the first `examples`.
 absl::StatusOr<std::vector<int32_t>> EvaluateFirst(const SplitView& split, int64_t examples,
                                                    int depth, const NodeGuesses& guesses,
@@ -77,7 +111,8 @@ class DepthBaseline : public BaselineMethod {
 
   absl::StatusOr<BaselineLogits> Predict(const BaselineData& data,
                                          const BaselineOptions& options) const override {
-    LRA_ASSIGN_OR_RETURN(const NodeGuesses guesses, LearnGuesses(data.train, options.threads));
+    LRA_ASSIGN_OR_RETURN(const NodeGuesses guesses,
+                         LearnGuesses(data.train, ReadSeen, options.threads));
     LRA_ASSIGN_OR_RETURN(
         const std::vector<int32_t> train,
         EvaluateFirst(data.train, LearntExamples(data.train), depth_, guesses, options.threads));
@@ -109,28 +144,6 @@ std::unique_ptr<BaselineMethod> MakeRootOperator() {
 
 }  // namespace
 
-absl::StatusOr<NodeGuesses> LearnGuesses(const SplitView& train, int threads) {
-  const int64_t examples = LearntExamples(train);
-  const int64_t slices = (examples + kSliceExamples - 1) / kSliceExamples;
-  std::vector<NodeCounts> counts(slices, NodeCounts{});
-  LRA_RETURN_IF_ERROR(ParallelFor(ResolveThreads(threads), slices, [&](int64_t slice) {
-    std::vector<int32_t> ids;
-    const int64_t end = std::min(examples, (slice + 1) * kSliceExamples);
-    for (int64_t i = slice * kSliceExamples; i < end; ++i) {
-      train.Read(i, &ids);
-      CountNodes(ids, &counts[slice]);
-    }
-    return absl::OkStatus();
-  }));
-  NodeCounts total = {};
-  for (const NodeCounts& slice : counts) {
-    for (int op = 0; op < kOperators; ++op) {
-      for (int v = 0; v < kClasses; ++v) total[op][v] += slice[op][v];
-    }
-  }
-  return CommonestValues(total);
-}
-
 std::vector<std::unique_ptr<BaselineMethod>> ListOpsBaselines(const DataView& view) {
   std::vector<std::unique_ptr<BaselineMethod>> baselines;
   baselines.push_back(MakeRootOperator());
@@ -141,10 +154,8 @@ std::vector<std::unique_ptr<BaselineMethod>> ListOpsBaselines(const DataView& vi
 }
 
 absl::StatusOr<std::vector<Strata>> ListOpsStrata(const SplitView& train, const SplitView& split,
-                                                  const DataView& view, int max_depth,
-                                                  int threads) {
-  if (view.brackets() == DataView::NONE) return LengthStrata(split);
-  LRA_ASSIGN_OR_RETURN(const NodeGuesses guesses, LearnGuesses(train, threads));
+                                                  int max_depth, int threads) {
+  LRA_ASSIGN_OR_RETURN(const NodeGuesses guesses, LearnGuesses(train, ReadStored, threads));
   Strata strata;
   strata.name = "evidence depth";
   strata.definition =
@@ -155,7 +166,7 @@ absl::StatusOr<std::vector<Strata>> ListOpsStrata(const SplitView& train, const 
   strata.of.resize(split.size());
   LRA_RETURN_IF_ERROR(ParallelFor(ResolveThreads(threads), split.size(), [&](int64_t i) {
     thread_local std::vector<int32_t> ids;
-    split.Read(i, &ids);
+    split.ReadStored(i, &ids);
     strata.of[i] = EvidenceDepth(ids, split.label(i), max_depth, guesses);
     return absl::OkStatus();
   }));

@@ -27,14 +27,11 @@ inline constexpr int64_t kMaxLearntExamples = 10000;
 // where an operator ends.
 std::vector<std::unique_ptr<BaselineMethod>> ListOpsBaselines(const DataView& view);
 
-// The commonest value of each operator among all nodes of these examples.
-absl::StatusOr<NodeGuesses> LearnGuesses(const SplitView& train, int threads);
-
 // Two ways to sort the examples. By evidence depth, 0 .. max_depth, and a last stratum for examples
-// that no such depth gets right, which only a view that cuts examples leaves; not for views without
-// closing brackets. And by length.
+// that no such depth gets right (of deeper trees, say). The depth is the stored tree's, whatever
+// the view shows of it, so that runs under all views are sorted alike. And by length.
 absl::StatusOr<std::vector<Strata>> ListOpsStrata(const SplitView& train, const SplitView& split,
-                                                  const DataView& view, int max_depth, int threads);
+                                                  int max_depth, int threads);
 
 }  // namespace lra::listops
 

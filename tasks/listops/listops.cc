@@ -118,7 +118,7 @@ class ListOps : public Task {
 
   absl::StatusOr<std::vector<Strata>> StrataOf(const SplitView& train, const SplitView& split,
                                                const DataView& view, int threads) const override {
-    return ListOpsStrata(train, split, view, options_.max_depth(), threads);
+    return ListOpsStrata(train, split, options_.max_depth(), threads);
   }
 
  private:
