@@ -36,6 +36,10 @@ absl::Status CheckItem(const PaperItem& item) {
     return absl::InvalidArgumentError("needs a suite, a grid, a command or a reason");
   }
   LRA_RETURN_IF_ERROR(CheckNamed(kSuites, "suite", item.suite()));
+  for (const std::string& further : item.further_suite())
+    LRA_RETURN_IF_ERROR(CheckNamed(kSuites, "suite", further));
+  if (item.suite().empty() && !item.further_suite().empty())
+    return absl::InvalidArgumentError("has further_suite and no suite");
   LRA_RETURN_IF_ERROR(CheckNamed(kGrids, "grid", item.grid()));
   LRA_RETURN_IF_ERROR(CheckNamed(kSuites, "suite", item.scores()));
   if (item.grid().empty() && !(item.scores().empty() && item.grid_flags().empty()))
@@ -113,7 +117,12 @@ std::vector<std::string> BothOf(const std::string& kind, const std::string& name
   return both;
 }
 
-std::vector<std::string> SuitesOf(const PaperItem& item) { return BothOf(kSuites, item.suite()); }
+std::vector<std::string> SuitesOf(const PaperItem& item) {
+  std::vector<std::string> suites = BothOf(kSuites, item.suite());
+  suites.insert(suites.end(), item.further_suite().begin(), item.further_suite().end());
+  return suites;
+}
+
 std::vector<std::string> GridsOf(const PaperItem& item) { return BothOf(kGrids, item.grid()); }
 
 // The command of the item's grid, or of its twin, which goes with the twin of the scores.

@@ -41,7 +41,7 @@ struct ItemStatus {
   std::vector<KeptResult> kept;  // that are there
 };
 
-// Counts the runs of the item's suite, and of its small twin, whose records are in
+// Counts the runs of the item's suite, of its small twin and of further suites whose records are in
 // RECORDS/SUITE/NAME, or in the folder of another suite, and have the suite's settings, and looks
 // for the cells of its grid and of that one's twin. Errors: those of the files of both.
 absl::StatusOr<ItemStatus> StatusOf(const PaperItem& item, const std::string& records);

@@ -215,6 +215,25 @@ TEST_F(PaperStatusTest, RunsOfOtherSuitesCount) {
   EXPECT_EQ(StatusOf(item, folder_.path())->kept[0].path, "cottention_lra_small");
 }
 
+// A suite of another name may have more of an item.
+TEST_F(PaperStatusTest, FurtherSuitesCount) {
+  PaperItem item;
+  item.set_suite("transformers_are_rnns_figure2");
+  item.add_further_suite("copy_lsh_small");
+  const std::vector<SuiteCell> cells = Cells("copy_lsh_small");
+  Keep("copy_lsh_small", cells[0]);
+  EXPECT_THAT(CommandsOf(item),
+              ElementsAre("lra run transformers_are_rnns_figure2_small",
+                          "lra run transformers_are_rnns_figure2", "lra run copy_lsh_small",
+                          "lra table runs/transformers_are_rnns_figure2_small"));
+  const auto status = StatusOf(item, folder_.path());
+  ASSERT_TRUE(status.ok()) << status.status();
+  EXPECT_THAT(status->text,
+              testing::EndsWith(absl::StrCat("; copy_lsh_small: 1 of ", cells.size(), " runs")));
+  ASSERT_THAT(status->kept, SizeIs(1));
+  EXPECT_EQ(status->kept[0].path, "copy_lsh_small");
+}
+
 // A protocol with a new version gives runs new names; what is on record stays to be seen.
 TEST_F(PaperStatusTest, RunsUnderOtherRulesCount) {
   PaperItem item;
@@ -287,6 +306,10 @@ TEST_F(PaperFileTest, ContradictionsAreNamed) {
               HasSubstr("unknown suite \"two\""));
   EXPECT_THAT(Refusal("item { name: 'T' shows: 'x' grid: 'pairs' scores: 'two' }"),
               HasSubstr("unknown suite \"two\""));
+  EXPECT_THAT(Refusal("item { name: 'T' shows: 'x' suite: 'one' further_suite: 'two' }"),
+              HasSubstr("unknown suite \"two\""));
+  EXPECT_THAT(Refusal("item { name: 'T' shows: 'x' reason: 'y' further_suite: 'one' }"),
+              HasSubstr("item \"T\": has further_suite and no suite"));
   for (const char* of_grid : {"scores: 'one'", "grid_flags: '--figure f'"}) {
     EXPECT_THAT(Refusal(absl::StrCat("item { name: 'T' shows: 'x' reason: 'y' ", of_grid, " }")),
                 HasSubstr("item \"T\": has scores or grid_flags and no grid"));
