@@ -239,33 +239,34 @@ std::vector<std::string> SmallModelsOf(const std::string& suite) {
 class PictureStreamTest : public testing::TestWithParam<Case> {};
 
 TEST_P(PictureStreamTest, SaysWhatAPassOverTheWholePictureSays) {
-  // Sums over four times as many tokens as above.
-  constexpr double kRounding = 4e-5;
+  // Without a feature map the terms of a row's sum have both signs, and what is left of it may be
+  // small: 1.1e-5 was seen, of the others at most 1.1e-6.
+  const double rounding = GetParam().attention == "identity" ? 4e-5 : 1e-5;
   std::vector<std::string> sets = GetParam().sets;
   sets.push_back(absl::StrCat("view.max_length_tokens=", kPixels));
   const auto model = Model(GetParam().attention, sets, PictureSpec());
   DrawMixture(*model);
   const HostBatch pictures = Texts(kPixels, kValues);
-  // Pieces with a remainder; all pixels at once; most of them, and the others one by one.
-  for (const auto& [piece, given] :
-       {std::pair{97, 0}, std::pair{1, kPixels - 1}, std::pair{1, kPixels - 40}}) {
-    EXPECT_LE(Difference(*model, StreamKind::kState, piece, given, pictures), kRounding)
+  // One by one; in pieces, also with a remainder; all at once; most at once, the others one by one.
+  for (const auto& [piece, given] : {std::pair{1, 0}, std::pair{7, 0}, std::pair{97, 0},
+                                     std::pair{1, kPixels - 1}, std::pair{1, kPixels - 40}}) {
+    EXPECT_LE(Difference(*model, StreamKind::kState, piece, given, pictures), rounding)
         << given << " given, then " << piece;
   }
-  EXPECT_LE(Difference(*model, StreamKind::kRecompute, 1, kPixels - 2, pictures), kRounding);
+  EXPECT_LE(Difference(*model, StreamKind::kRecompute, 1, kPixels - 2, pictures), rounding);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Attentions, PictureStreamTest,
-    testing::Values(Case{"transformer", "transformer", {}}, Case{"linear", "linear", {}},
-                    Case{"cosformer", "cosformer", {}}, Case{"local", "local", {}},
-                    Case{"s4d", "s4d", {}},
-                    Case{"decay", "factorized", {"attention.options.reweighting=DECAY"}},
-                    Case{"filters", "linear", WithFilters({})},
-                    Case{"mixture",
-                         "linear",
-                         {"model.token_head=LOGISTIC_MIXTURE", "model.mixture_components=10"}}),
-    [](const testing::TestParamInfo<Case>& info) { return info.param.name; });
+std::vector<Case> PictureModels() {
+  std::vector<Case> cases = Attentions();
+  cases.push_back({"decay", "factorized", {"attention.options.reweighting=DECAY"}});
+  cases.push_back({"filters", "linear", WithFilters({})});
+  cases.push_back(
+      {"mixture", "linear", {"model.token_head=LOGISTIC_MIXTURE", "model.mixture_components=10"}});
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(Attentions, PictureStreamTest, testing::ValuesIn(PictureModels()),
+                         [](const testing::TestParamInfo<Case>& info) { return info.param.name; });
 
 std::vector<Case> PublishedModels() {
   std::vector<Case> cases;
