@@ -107,6 +107,7 @@ TEST(MetricTest, AQuotientOfSumsIsLinearised) {
   ExampleSums sums = ThreeExamples();
   sums.counts[kTargets] = {1, 4, 2};
   const double r = 2.75 / 7, weight = 3.0 / 7;
+  EXPECT_DOUBLE_EQ(Named(kNats).Value(sums.Total()), r) << "no mean of the examples' means";
   EXPECT_THAT(*Named(kNats).ValuesOf(sums),
               ElementsAre(DoubleNear(r + weight * (0.5 - r), 1e-15),
                           DoubleNear(r + weight * (2 - 4 * r), 1e-15),
