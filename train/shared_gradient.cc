@@ -37,23 +37,26 @@ SharedGradient::SharedGradient(const Objective& objective, Ranks* ranks, bool is
       shards_(is_exact ? kExactShards : ranks->size()),
       rows_((shards_ + ranks->size() - 1) / ranks->size()) {}
 
+// On the parameters' device, which is then copied from once.
 at::Tensor SharedGradient::FlatGradient() const {
   std::vector<at::Tensor> flat;
   for (const Parameter& parameter : objective_.parameters().parameters()) {
     const at::Tensor& gradient = parameter.value.grad();
-    flat.push_back(gradient.defined() ? gradient.detach().reshape({-1}).cpu()
-                                      : at::zeros({parameter.value.numel()}, at::kFloat));
+    flat.push_back(gradient.defined()
+                       ? gradient.detach().reshape({-1})
+                       : at::zeros({parameter.value.numel()}, parameter.value.detach().options()));
   }
   return at::cat(flat);
 }
 
 // Makes each parameter's gradient its piece of the flat one.
 void SharedGradient::SpreadGradient(const at::Tensor& flat) const {
+  const at::Tensor there = flat.to(objective_.parameters().device());
   int64_t begin = 0;
   for (const Parameter& parameter : objective_.parameters().parameters()) {
     at::Tensor value = parameter.value;
     const int64_t count = value.numel();
-    value.mutable_grad() = flat.narrow(0, begin, count).view(value.sizes()).to(value.device());
+    value.mutable_grad() = there.narrow(0, begin, count).view(value.sizes());
     begin += count;
   }
 }

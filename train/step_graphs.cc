@@ -74,16 +74,15 @@ std::unique_ptr<StepGraphs> StepGraphs::Create(const Run& run, const Stage& stag
   if (reason.empty() && !graphs.ok()) reason = std::string(graphs.status().message());
   if (reason.empty())
     return std::unique_ptr<StepGraphs>(
-        new StepGraphs(stage, is_quiet, uploads, std::move(*graphs), most_graphs));
+        new StepGraphs(stage, uploads, std::move(*graphs), most_graphs));
   if (!is_quiet && run.request.graphs == "on") PrintEager(stage, reason);
   return nullptr;
 }
 
-StepGraphs::StepGraphs(const Stage& stage, bool is_quiet, UploadSlots* uploads,
+StepGraphs::StepGraphs(const Stage& stage, UploadSlots* uploads,
                        std::unique_ptr<DeviceGraphs> graphs, size_t most_graphs)
     : stage_(stage),
       work_(*stage.objective->whole_batch_work()),
-      is_quiet_(is_quiet),
       uploads_(uploads),
       graphs_(std::move(graphs)),
       most_graphs_(most_graphs) {}
@@ -134,7 +133,8 @@ void StepGraphs::Capture(const HostBatch& batch, const std::vector<at::Tensor>& 
   } catch (const c10::Error& error) {
     is_refused_ = true;
     shape->outputs = {};
-    if (!is_quiet_) PrintEager(stage_, error.what_without_backtrace());
+    std::cerr << "warning: ";
+    PrintEager(stage_, error.what_without_backtrace());
   }
   // Nothing was updated, be it that the work is recorded or that it was refused at its end.
   if (is_counted) stage_.optimizer->CountUpdates(-1);

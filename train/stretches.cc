@@ -31,7 +31,7 @@ TrainingStretch DescribeTrainer(const ExperimentConfig& config, const at::Device
   Machine& machine = *stretch.mutable_machine();
   machine = DescribeMachine();
   machine.set_cpu_capability(at::get_cpu_capability());
-  machine.set_kernels(KernelsName(config.numerics().precision() == NumericsConfig::BF16));
+  machine.set_kernels(KernelsName(device, config.numerics().precision() == NumericsConfig::BF16));
   machine.set_device(DescribeDevice(device));
   *stretch.mutable_versions() = RunVersions(TORCH_VERSION);
   return stretch;

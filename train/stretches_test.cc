@@ -6,11 +6,14 @@
 #include <string>
 
 #include "eval/machine.h"
+#include "models/base/fake_device.h"
 
 namespace lra {
 namespace {
 
+using testing::AnyOf;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 
 TrainingStretch By(const std::string& cpu, const std::string& commit) {
@@ -32,6 +35,14 @@ TEST(StretchesTest, ThisMachineAndBuildAreDescribed) {
   EXPECT_EQ(stretch.machine().cores(), DescribeMachine().cores());
   EXPECT_FALSE(stretch.machine().kernels().empty());
   EXPECT_FALSE(stretch.versions().libtorch().empty());
+}
+
+// On a device the CPU's instructions say nothing of what ran.
+TEST(StretchesTest, ADevicesKernelsAreNamed) {
+  ExperimentConfig config;
+  config.mutable_numerics()->set_precision(NumericsConfig::BF16);
+  EXPECT_EQ(DescribeTrainer(config, FakeDevice()).machine().kernels(), "aten");
+  EXPECT_THAT(DescribeTrainer(config, at::kCPU).machine().kernels(), Not(AnyOf("aten", "cuda")));
 }
 
 TEST(StretchesTest, AnotherMachineOrBuildBeginsAStretch) {

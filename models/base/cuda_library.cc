@@ -13,10 +13,7 @@ namespace {
 
 constexpr char kLibrary[] = "liblra_cuda.so";
 
-struct Library {
-  void* handle = nullptr;
-  std::string why_not;
-};
+using internal::Library;
 
 // Beside the program, or in the lib/ beside the bin/ that holds it.
 Library Load() {
@@ -24,14 +21,9 @@ Library Load() {
   const auto program = std::filesystem::read_symlink("/proc/self/exe", failed).parent_path();
   Library library;
   for (const auto& folder : {program, program.parent_path() / "lib"}) {
-    if (library.handle == nullptr)
-      library.handle = dlopen((folder / kLibrary).c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library.handle == nullptr) library.Try(folder / kLibrary);
   }
-  if (library.handle == nullptr) {
-    const char* const error = dlerror();
-    library.why_not = error == nullptr ? "not found" : error;
-    return library;
-  }
+  if (library.handle == nullptr) return library;
   using Version = int();
   const auto version = reinterpret_cast<Version*>(dlsym(library.handle, "LraCudaVersion"));
   if (version != nullptr && version() == kCudaLibraryVersion) return library;
@@ -46,6 +38,15 @@ const Library& Loaded() {
 }
 
 }  // namespace
+
+void internal::Library::Try(const std::string& path) {
+  handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle != nullptr || has_file) return;
+  const char* const error = dlerror();
+  std::error_code failed;
+  has_file = std::filesystem::exists(path, failed);
+  if (has_file || why_not.empty()) why_not = error == nullptr ? "not found" : error;
+}
 
 void* CudaFunction(const char* name) {
   return Loaded().handle == nullptr ? nullptr : dlsym(Loaded().handle, name);

@@ -1,5 +1,6 @@
 #include "models/base/product_type.h"
 
+#include "models/base/cuda_library.h"
 #include "models/base/kernel_path.h"
 
 namespace lra {
@@ -18,7 +19,9 @@ bool HasBfloat16Products() {
 #endif
 }
 
-std::string KernelsName(bool is_bfloat16) {
+std::string KernelsName(at::Device device, bool is_bfloat16) {
+  if (device.is_cuda() && CudaFunction("LraCurrentStream") != nullptr) return "cuda";
+  if (!device.is_cpu()) return "aten";
   const std::string name = KernelPathName(ActiveKernelPath());
   return is_bfloat16 && HasBfloat16Products() ? name + "+bfloat16" : name;
 }

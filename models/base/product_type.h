@@ -2,6 +2,8 @@
 #ifndef LRA_MODELS_BASE_PRODUCT_TYPE_H_
 #define LRA_MODELS_BASE_PRODUCT_TYPE_H_
 
+#include <c10/core/Device.h>
+
 #include <string>
 
 namespace lra {
@@ -15,9 +17,10 @@ enum class ProductType {
 // (models/base/kernel_path.h) and the processor has AVX512-BF16.
 bool HasBfloat16Products();
 
-// What records call the code of a run: the path's name, and "+bfloat16" for a run in bfloat16 whose
-// tiles have such products.
-std::string KernelsName(bool is_bfloat16);
+// What records call the code of a run on this device. On the CPU: the path's name, and "+bfloat16"
+// for a run in bfloat16 whose tiles have such products. Elsewhere "cuda" where our own CUDA kernels
+// are there for what they take (models/base/cuda_library.h), or "aten": LibTorch alone.
+std::string KernelsName(at::Device device, bool is_bfloat16);
 
 // The type in which kernels called by this thread multiply: kFloat32 where no scope says otherwise.
 ProductType ActiveProductType();

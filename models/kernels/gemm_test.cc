@@ -115,10 +115,10 @@ TEST(GemmTest, ScopesChooseBfloat16WhereThereIsIt) {
     EXPECT_EQ(ActiveProductType(), ProductType::kFloat32);
   }
   EXPECT_EQ(ActiveProductType(), ProductType::kFloat32);
-  EXPECT_EQ(KernelsName(false), KernelPathName(ActiveKernelPath()));
-  EXPECT_EQ(KernelsName(true) != KernelsName(false), HasBfloat16Products());
+  EXPECT_EQ(KernelsName(at::kCPU, false), KernelPathName(ActiveKernelPath()));
+  EXPECT_EQ(KernelsName(at::kCPU, true) != KernelsName(at::kCPU, false), HasBfloat16Products());
   const ScopedKernelPath use(KernelPath::kBaseline);
-  EXPECT_EQ(KernelsName(true), "baseline");
+  EXPECT_EQ(KernelsName(at::kCPU, true), "baseline");
   const ProductTypeScope wants(true);
   EXPECT_EQ(ActiveProductType(), ProductType::kFloat32);
 }
