@@ -18,6 +18,7 @@
 #include "tests/random_task_request.h"
 #include "tests/training_fixture.h"
 #include "train/label_objective.h"
+#include "train/shared_gradient.h"
 #include "train/trainer.h"
 
 namespace lra {
@@ -139,6 +140,29 @@ TEST_F(DeviceStepTest, AFailureIsThatOfItsStep) {
   const auto left = ReadRunFolder(*folder_ + "/diverges");
   ASSERT_TRUE(left.ok()) << left.status();
   EXPECT_EQ(left->step(), record.failure().step());
+}
+
+// The whole gradient at once, not a parameter after the other.
+TEST_F(DeviceStepTest, ASharedGradientIsOneCopyEachWay) {
+  TrainRequest request = Request("shared", "linear", {"model.layers=1"});
+  request.runtime.set_device("fake");
+  const auto run = OpenRun(request);
+  ASSERT_TRUE(run.ok()) << run.status();
+  const LabelObjective objective(**run);
+  SharedGradient gradient(objective, (*run)->ranks.get(), /*is_exact=*/true);
+  const HostBatch batch = FirstExamples((*run)->train, 2);  // two shards
+  FakeDeviceWork work;
+  for (const uint32_t step : {0, 1}) {  // the first made what is made once
+    TakeFakeDeviceWork();
+    ASSERT_TRUE(gradient.Add(batch, 0, {.training = true, .step = step}, false).ok());
+    work = TakeFakeDeviceWork();
+  }
+  const std::string whole = absl::StrCat("Float [", objective.parameters().count(), "]");
+  EXPECT_EQ(work.host_reads["copy of " + whole], 2) << Text(work.host_reads);
+  EXPECT_EQ(work.uploads[whole], 1) << Text(work.uploads);
+  // Beside them each shard's batch goes there, and what it guessed comes back.
+  EXPECT_EQ(Total(work.uploads), 3) << Text(work.uploads);
+  EXPECT_EQ(Total(work.host_reads), 4) << Text(work.host_reads);
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ namespace lra {
 namespace {
 
 using testing::HasSubstr;
+using testing::AllOf;
 using testing::IsEmpty;
 
 // What one step leaves.
@@ -302,6 +303,7 @@ TEST_F(StepGraphsTest, ARefusedCaptureIsNoUpdate) {
   ASSERT_NE(graphs, nullptr);
   const FakeGraphRefusal refusal;
   std::vector<Left> all;
+  testing::internal::CaptureStderr();
   for (int64_t step = 0; step < kSteps; ++step) {
     auto asked = graphs->Take(BatchAt(**run, step), step, objective.MakeSchedule(step).At(step));
     ASSERT_TRUE(asked.ok()) << asked.status();
@@ -311,6 +313,10 @@ TEST_F(StepGraphsTest, ARefusedCaptureIsNoUpdate) {
                    asked->gradient_norm.item<double>()});
   }
   EXPECT_EQ(all, eager);
+  // The run is quiet, and yet slower than its user thinks.
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              AllOf(HasSubstr("warning: graphs: training asks for each operator by itself: "),
+                    HasSubstr("refuses the graph")));
   const WeightAverage::Scope judged = (*run)->optimizer->UseJudgedWeights();
   const auto state = (*run)->optimizer->State();
   EXPECT_EQ(state.back().first, "average_updates");

@@ -47,8 +47,9 @@ class StepGraphs {
     at::Tensor gradient_norm;  // float64 [] on the device
     bool is_repeated = false;
   };
-  // Updates the weights as Objective::AddGradient and Optimizer::StepOnDevice do. Once the device
-  // refuses a capture there is none any more; the reason is printed unless the run is quiet.
+  // Updates the weights as Objective::AddGradient and Optimizer::StepOnDevice do; statistics of
+  // steps that fail are void with them. Once the device refuses a capture there is none any more; a
+  // warning has the reason.
   absl::StatusOr<Asked> Take(const HostBatch& batch, int64_t step, const ScheduleValue& schedule);
 
   int64_t captures() const { return captures_; }
@@ -65,8 +66,8 @@ class StepGraphs {
     Outputs outputs;
     std::unique_ptr<DeviceGraphs::Graph> graph;
   };
-  StepGraphs(const Stage& stage, bool is_quiet, UploadSlots* uploads,
-             std::unique_ptr<DeviceGraphs> graphs, size_t most_graphs);
+  StepGraphs(const Stage& stage, UploadSlots* uploads, std::unique_ptr<DeviceGraphs> graphs,
+             size_t most_graphs);
 
   Outputs Compute(const HostBatch& batch, const std::vector<at::Tensor>& inputs,
                   const ScheduleValue& schedule) const;
@@ -77,7 +78,6 @@ class StepGraphs {
 
   const Stage& stage_;
   const WholeBatchWork& work_;
-  const bool is_quiet_;
   UploadSlots* const uploads_;
   const std::unique_ptr<DeviceGraphs> graphs_;
   const size_t most_graphs_;
