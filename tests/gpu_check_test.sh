@@ -9,7 +9,7 @@ trap 'rm -rf "$work"' EXIT
 fail() { echo "$*"; cat "$work/log"; exit 1; }
 
 python3 "$check" check --lra "$lra" --device fake "$work/out" >"$work/log" 2>&1 || fail "the rehearsal failed"
-for stage in 'conformance of linear' 'cosformer: 4 losses' 'linear: graphs' '2 seeds at once, graphs on' steps-linear-small-64-float32; do
+for stage in 'conformance of linear' 'cosformer: 4 losses' 'linear: graphs' '2 seeds at once, graphs on' 'the same bits again' 'killed and resumed' steps-linear-small-64-float32; do
   grep -q "^| $stage | ok |" "$work/out/report.md" || fail "no $stage in the report"
 done
 grep -q ' of 16 steps repeated' "$work/out/report.md" || fail "the report does not say how many steps were repeated"
@@ -40,6 +40,7 @@ grep -q '^| suites | failed: .*nosuch' "$work/none/report.md" || fail "the unkno
 cat >"$work/other" <<PROGRAM
 #!/usr/bin/env bash
 case "\$*" in
+  *train*"repeat 2"*) "$lra" "\$@" --set schedule.learning_rate=0.5 ;;
   *train*linear*fake*) exit 3 ;;
   *train*transformer*fake*) "$lra" "\$@" --set schedule.learning_rate=0.5 ;;
   *train*cosformer*fake*) "$lra" "\$@" --set train.log_every_steps=2 ;;
@@ -53,6 +54,7 @@ other=(check --lra "$work/other" --device fake --work "$work/other-work" "$work/
 if python3 "$check" "${other[@]}" >"$work/log" 2>&1; then fail "failures were passed over"; fi
 grep -q '^| linear on fake | failed with exit code 3 |' "$work/other-out/report.md" || fail "the failed stage is not named"
 grep -q '^| transformer: 4 losses | failed: losses differ by' "$work/other-out/report.md" || fail "the losses were not compared"
+grep -q '^| the same bits again | failed: other bits |' "$work/other-out/report.md" || fail "other bits were passed over"
 grep -q '^| cosformer: 4 losses | failed: 4 losses against 2 |' "$work/other-out/report.md" || fail "missing losses were passed over"
 grep -q '^| local: 4 losses | failed: a loss is not finite |' "$work/other-out/report.md" || fail "a NaN was passed over"
 grep -q '^| steps-linear-small-64-float32 | ok |' "$work/other-out/report.md" || fail "the rest was not tried"
