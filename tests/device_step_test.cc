@@ -5,18 +5,22 @@
 #include <cmath>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "eval/run_record.h"
 #include "lra/golden_test_util.h"
+#include "lra/status_error.h"
 #include "models/attention_names.h"
 #include "models/base/fake_device.h"
+#include "run_folder/divergence.h"
 #include "run_folder/run_folder.h"
 #include "tests/objective_gradients.h"
 #include "tests/random_task_request.h"
 #include "tests/training_fixture.h"
+#include "tests/wrapped_classifier.h"
 #include "train/label_objective.h"
 #include "train/shared_gradient.h"
 #include "train/trainer.h"
@@ -32,6 +36,29 @@ std::string Text(const CallCounts& counts) {
     if (count.second > 1) absl::StrAppend(out, " ", count.second);
   });
 }
+
+// A model whose loss is not finite in step kBad. It notes its statistics as they were before it.
+class FailingClassifier : public WrappedClassifier {
+ public:
+  using WrappedClassifier::WrappedClassifier;
+  static constexpr uint32_t kBad = 12;  // eight more are under way on a device
+  static inline bool throws = false;    // an error from outside instead
+  static inline std::vector<at::Tensor> statistics, before;
+
+  at::Tensor Forward(const HostBatch& batch, const ForwardContext& context) const override {
+    if (!context.training || context.step != kBad)
+      return WrappedClassifier::Forward(batch, context);
+    statistics.clear(), before.clear();
+    for (const Parameter& buffer : parameters().buffers()) {
+      if (!buffer.is_statistic) continue;
+      statistics.push_back(buffer.value);
+      before.push_back(buffer.value.detach().cpu().clone());
+    }
+    const at::Tensor logits = WrappedClassifier::Forward(batch, context);
+    if (throws) throw StatusError(absl::AbortedError("the attention of somebody else fails"));
+    return logits * INFINITY;
+  }
+};
 
 class DeviceStepTest : public TrainerTest {
  protected:
@@ -140,6 +167,34 @@ TEST_F(DeviceStepTest, AFailureIsThatOfItsStep) {
   const auto left = ReadRunFolder(*folder_ + "/diverges");
   ASSERT_TRUE(left.ok()) << left.status();
   EXPECT_EQ(left->step(), record.failure().step());
+}
+
+// Nor are running statistics those of the step that failed, or of later ones that were under way.
+TEST_F(DeviceStepTest, AFailureLeavesTheStatisticsOfBefore) {
+  for (const std::string device : {"cpu", "fake"}) {
+    for (const bool throws : {false, true}) {
+      const std::string name = absl::StrCat("statistics-", device, throws);
+      SCOPED_TRACE(name);
+      TrainRequest request =
+          Request(name, "transformer",
+                  {"train.steps=30", "train.log_every_steps=30", "train.eval_every_steps=30",
+                   "model.norm=BATCH", "model.pooled_norm=OVER_EXAMPLES"});
+      request.runtime.set_device(device);
+      request.make_classifier = MakeWrapped<FailingClassifier>;
+      FailingClassifier::throws = throws;
+      const absl::Status status = TrainRun(request).status();
+      EXPECT_EQ(HasDiverged(status), !throws) << status;
+      EXPECT_EQ(ReadRunFolder(*folder_ + "/" + name)->step(), FailingClassifier::kBad);
+      // Means and variances: two norms of the layer, the last one, and that of what is pooled.
+      ASSERT_EQ(FailingClassifier::before.size(), 8u);
+      for (size_t i = 0; i < FailingClassifier::before.size(); ++i) {
+        const at::Tensor& was = FailingClassifier::before[i];
+        EXPECT_TRUE(FailingClassifier::statistics[i].cpu().equal(was)) << i;
+        const auto at_first = static_cast<int64_t>(i % 2);
+        EXPECT_FALSE(was.eq(at_first).all().item<bool>()) << i << " has learned nothing";
+      }
+    }
+  }
 }
 
 // The whole gradient at once, not a parameter after the other.

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "datasets/loader.h"
 #include "eval/run_record.h"
 #include "models/attention_names.h"
@@ -29,8 +30,8 @@
 namespace lra {
 namespace {
 
-using testing::HasSubstr;
 using testing::AllOf;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 // What one step leaves.
@@ -302,8 +303,8 @@ TEST_F(StepGraphsTest, ARefusedCaptureIsNoUpdate) {
   const auto graphs = StepGraphs::Create(**run, stage, &uploads);
   ASSERT_NE(graphs, nullptr);
   const FakeGraphRefusal refusal;
-  std::vector<Left> all;
   testing::internal::CaptureStderr();
+  std::vector<Left> all;
   for (int64_t step = 0; step < kSteps; ++step) {
     auto asked = graphs->Take(BatchAt(**run, step), step, objective.MakeSchedule(step).At(step));
     ASSERT_TRUE(asked.ok()) << asked.status();
@@ -312,15 +313,46 @@ TEST_F(StepGraphsTest, ARefusedCaptureIsNoUpdate) {
     all.push_back({asked->result.loss_sum, static_cast<double>(asked->result.correct),
                    asked->gradient_norm.item<double>()});
   }
-  EXPECT_EQ(all, eager);
   // The run is quiet, and yet slower than its user thinks.
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
               AllOf(HasSubstr("warning: graphs: training asks for each operator by itself: "),
                     HasSubstr("refuses the graph")));
+  EXPECT_EQ(all, eager);
   const WeightAverage::Scope judged = (*run)->optimizer->UseJudgedWeights();
   const auto state = (*run)->optimizer->State();
   EXPECT_EQ(state.back().first, "average_updates");
   EXPECT_EQ(state.back().second.item<double>(), kSteps);
+}
+
+// A rate that ruins the weights makes the next step fail, by itself or in a graph.
+TEST_F(StepGraphsTest, StatisticsOfAVoidStepAreVoid) {
+  for (const int64_t ruin : {int64_t{1}, int64_t{10}}) {
+    SCOPED_TRACE(ruin);
+    const auto run = OpenRun(OnFake(
+        absl::StrCat("void", ruin), "linear",
+        {"model.layers=1", "train.steps=40", "model.norm=BATCH", "model.pooled_norm=OVER_EXAMPLES"},
+        "on"));
+    ASSERT_TRUE(run.ok()) << run.status();
+    const StreamScope stream((*run)->model->parameters().device());
+    const LabelObjective objective(**run);
+    const Stage stage = LabelStage(objective, run->get());
+    UploadSlots uploads((*run)->model->parameters().device());
+    const auto graphs = StepGraphs::Create(**run, stage, &uploads);
+    ASSERT_NE(graphs, nullptr);
+    for (int64_t step = 0; step < kSteps; ++step) {
+      std::vector<at::Tensor> was;
+      for (const Parameter& buffer : objective.parameters().buffers())
+        was.push_back(buffer.value.cpu().clone());
+      ScheduleValue schedule = objective.MakeSchedule(step).At(step);
+      if (step == ruin) schedule.learning_rate = INFINITY;
+      ASSERT_TRUE(graphs->Take(BatchAt(**run, step), step, schedule).ok()) << step;
+      for (size_t i = 0; i < was.size(); ++i) {
+        const at::Tensor is = objective.parameters().buffers()[i].value.cpu();
+        EXPECT_EQ(is.equal(was[i]), step > ruin) << step << " " << i;
+      }
+    }
+    EXPECT_EQ(graphs->captures(), 1);
+  }
 }
 
 TEST_F(StepGraphsTest, SaysWhyNot) {

@@ -24,6 +24,7 @@
 #include "run_folder/stopped_runs.h"
 #include "tests/objective_gradients.h"
 #include "tests/training_fixture.h"
+#include "tests/wrapped_classifier.h"
 #include "train/estimate.h"
 #include "train/first_bad.h"
 #include "train/label_objective.h"
@@ -88,41 +89,15 @@ TEST_F(TrainingStepTest, ALossThatIsNotFiniteStopsTheRunAndIsOnRecord) {
 }
 
 // A model that overflows in evaluation only, after so many passes.
-class OverflowingClassifier : public Classifier {
+class OverflowingClassifier : public WrappedClassifier {
  public:
+  using WrappedClassifier::WrappedClassifier;
   static inline int good_passes = 0;
 
-  static absl::StatusOr<std::unique_ptr<Classifier>> Make(const ExperimentConfig& config,
-                                                          const TaskSpec& spec) {
-    auto model = CreateClassifier(config, spec);
-    if (!model.ok()) return model;
-    return std::make_unique<OverflowingClassifier>(*std::move(model));
-  }
-  explicit OverflowingClassifier(std::unique_ptr<Classifier> model) : model_(std::move(model)) {}
-
   at::Tensor Forward(const HostBatch& batch, const ForwardContext& context) const override {
-    const at::Tensor logits = model_->Forward(batch, context);
+    const at::Tensor logits = WrappedClassifier::Forward(batch, context);
     return context.training || good_passes-- > 0 ? logits : logits * INFINITY;
   }
-  std::vector<at::Tensor> OnHost(const HostBatch& batch, bool is_training) const override {
-    return model_->OnHost(batch, is_training);
-  }
-  void VisitAttention(const HostBatch& batch, const AttentionVisitor& visit) const override {
-    model_->VisitAttention(batch, visit);
-  }
-  const ParameterStore& parameters() const override { return model_->parameters(); }
-  std::vector<std::pair<std::string, double>> LearnedNumbers() const override {
-    return model_->LearnedNumbers();
-  }
-  bool depends_on_padding() const override { return model_->depends_on_padding(); }
-  void MoveTo(at::Device device) override { model_->MoveTo(device); }
-  void VisitActivations(const HostBatch& batch, const ForwardContext& context,
-                        const ActivationVisitor& visit) const override {
-    model_->VisitActivations(batch, context, visit);
-  }
-
- private:
-  const std::unique_ptr<Classifier> model_;
 };
 
 // Validation and test are one batch each.
@@ -130,7 +105,7 @@ TEST_F(TrainingStepTest, AnOutputThatIsNotFiniteInValidationIsADivergence) {
   TrainRequest request =
       Request("diverges-in-validation", "linear",
               {"train.steps=6", "train.eval_every_steps=2", "train.batch_examples=40"});
-  request.make_classifier = OverflowingClassifier::Make;
+  request.make_classifier = MakeWrapped<OverflowingClassifier>;
   OverflowingClassifier::good_passes = 1;
   const absl::Status status = TrainRun(request).status();
   EXPECT_TRUE(HasDiverged(status)) << status;
@@ -167,7 +142,7 @@ TEST_F(TrainingStepTest, AnOutputThatIsNotFiniteAtTheEndIsADivergence) {
   TrainRequest request =
       Request("diverges-at-the-end", "linear",
               {"train.steps=2", "train.eval_every_steps=2", "train.batch_examples=40"});
-  request.make_classifier = OverflowingClassifier::Make;
+  request.make_classifier = MakeWrapped<OverflowingClassifier>;
   OverflowingClassifier::good_passes = 1;
   const absl::Status status = TrainRun(request).status();
   EXPECT_TRUE(HasDiverged(status)) << status;

@@ -4,7 +4,10 @@
 #include <ATen/ops/isfinite.h>
 #include <c10/core/GradMode.h>
 
+#include <cmath>
+
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "models/base/torch_status.h"
 #include "run_folder/divergence.h"
 #include "train/micro_batch.h"
@@ -76,6 +79,22 @@ absl::Status DivergedStage(const Objective& objective, const CheckpointState& st
                                  objective.rate_field(),
                                  ", a longer warm-up or optimizer.clip_norm usually helps"));
   return DivergedError(failure);
+}
+
+absl::Status DivergedByStep(const Objective& objective, const CheckpointState& state,
+                            const HostBatch& batch, int64_t micro_batch_examples,
+                            const StepResult& result, double learning_rate) {
+  const int64_t step = state.step();
+  const std::string first = FirstBadTensor(objective, batch, micro_batch_examples, step);
+  return DivergedStage(
+      objective, state,
+      absl::StrCat(std::isfinite(result.batch.loss_sum) ? "gradient" : "loss",
+                   " is not finite at step ", step, " (loss ",
+                   result.batch.loss_sum / static_cast<double>(result.batch.guesses),
+                   ", gradient norm ", result.gradient_norm, ", learning rate ", learning_rate,
+                   ", train examples ", absl::StrJoin(batch.example_ids, " "),
+                   "); first tensor that went bad: ", first.empty() ? "the loss itself" : first,
+                   "; nothing was updated"));
 }
 
 absl::Status DivergedByOutput(const Objective& objective, const CheckpointState& state,

@@ -9,6 +9,7 @@
 #include "datasets/host_batch.h"
 #include "run_folder/checkpoint_state.pb.h"
 #include "train/objective.h"
+#include "train/step_sums.h"
 
 namespace lra {
 
@@ -22,6 +23,12 @@ std::string FirstBadTensor(const Objective& objective, const HostBatch& batch,
 // DivergedError() of the stage at state.step(): its name, the cause, and what usually helps.
 absl::Status DivergedStage(const Objective& objective, const CheckpointState& state,
                            absl::string_view cause);
+
+// The same of a step that was not taken because its loss or the norm of its gradient is not finite:
+// the first bad tensor is named as FirstBadTensor() does.
+absl::Status DivergedByStep(const Objective& objective, const CheckpointState& state,
+                            const HostBatch& batch, int64_t micro_batch_examples,
+                            const StepResult& result, double learning_rate);
 
 // The same of an error with IsNotFinite() (eval/scorer.h), which the model gave when it was scored
 // at state.step(); its parameters are searched for the first bad one.

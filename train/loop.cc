@@ -8,11 +8,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "datasets/loader.h"
 #include "eval/curve_values.h"
-#include "eval/machine.h"
 #include "eval/scorer.h"
 #include "lra/experiment.h"
 #include "lra/files.h"
@@ -27,6 +24,7 @@
 #include "train/shared_gradient.h"
 #include "train/shared_run.h"
 #include "train/stage_checkpoints.h"
+#include "train/statistics_before.h"
 #include "train/step_graphs.h"
 #include "train/step_sums.h"
 #include "train/stretches.h"
@@ -73,7 +71,10 @@ class Loop {
  private:
   bool IsLate(int64_t step) const;
   absl::Status Step();
-  absl::Status StepLate(const TrainLoader::Position& position, HostBatch batch, BatchResult result);
+  absl::Status StepByOperators(const TrainLoader::Position& position, HostBatch batch, bool is_late,
+                               const StatisticsBefore& before);
+  absl::Status StepLate(const TrainLoader::Position& position, HostBatch batch, BatchResult result,
+                        const StatisticsBefore& before);
   absl::Status StepByGraph(const TrainLoader::Position& position, HostBatch batch);
   absl::Status ReadPending();
   absl::Status Settle();
@@ -92,7 +93,6 @@ class Loop {
   bool IsAskedToStop() const;
   absl::Status StopIfAsked();
   absl::Status Save();
-  std::string Detail() const;
   ScheduleValue ScheduleAt(int64_t step) const {
     return objective_.MakeSchedule(step).At(step, state_.plateau_reductions());
   }
@@ -135,6 +135,19 @@ absl::Status Loop::Step() {
   const TrainLoader::Position position = loader_.position();
   HostBatch batch = loader_.Next();
   if (is_late && graphs_ != nullptr) return StepByGraph(position, std::move(batch));
+  return CatchTorch([&] {
+    const StatisticsBefore before(objective_.parameters());
+    const absl::Status status =
+        CatchTorch([&] { return StepByOperators(position, std::move(batch), is_late, before); });
+    if (!status.ok()) before.Restore();
+    return status;
+  });
+}
+
+// Throws as LibTorch does, as StepLate().
+absl::Status Loop::StepByOperators(const TrainLoader::Position& position, HostBatch batch,
+                                   bool is_late, const StatisticsBefore& before) {
+  const int64_t step = state_.step();
   StepResult result;
   stage_.optimizer->ZeroGradients();
   LRA_ASSIGN_OR_RETURN(
@@ -142,14 +155,12 @@ absl::Status Loop::Step() {
       gradient_.Add(batch, stage_.micro_batch_examples,
                     {.training = true, .step = static_cast<uint32_t>(step), .uploads = &uploads_},
                     StopRequested()));
-  if (is_late) return StepLate(position, std::move(batch), std::move(result.batch));
-  LRA_RETURN_IF_ERROR(CatchTorch([&] {
-    result.batch.Read();
-    if (!std::isfinite(result.batch.loss_sum)) return absl::OkStatus();
+  if (is_late) return StepLate(position, std::move(batch), std::move(result.batch), before);
+  result.batch.Read();
+  if (std::isfinite(result.batch.loss_sum)) {
     result.gradient_norm =
         stage_.optimizer->Step(ScheduleAt(step), IsCurvePoint(step + 1) ? &ratios_ : nullptr);
-    return absl::OkStatus();
-  }));
+  }
   LRA_RETURN_IF_ERROR(CheckFinite(batch, result));
   Count(result);
   Advance();
@@ -157,15 +168,13 @@ absl::Status Loop::Step() {
 }
 
 absl::Status Loop::StepLate(const TrainLoader::Position& position, HostBatch batch,
-                            BatchResult result) {
+                            BatchResult result, const StatisticsBefore& before) {
   const int64_t step = state_.step();
-  return CatchTorch([&] {
-    const at::Tensor norm =
-        stage_.optimizer->StepOnDevice(ScheduleAt(step), result.on_device.select(0, 0));
-    pending_.push_back({step, position, std::move(batch), std::move(result), norm});
-    Advance();
-    return absl::OkStatus();
-  });
+  const at::Tensor norm = stage_.optimizer->StepOnDevice(
+      ScheduleAt(step), result.on_device.select(0, 0), /*rates=*/{}, &before);
+  pending_.push_back({step, position, std::move(batch), std::move(result), norm});
+  Advance();
+  return absl::OkStatus();
 }
 
 absl::Status Loop::StepByGraph(const TrainLoader::Position& position, HostBatch batch) {
@@ -209,18 +218,10 @@ absl::Status Loop::Settle() {
 }
 
 absl::Status Loop::CheckFinite(const HostBatch& batch, const StepResult& result) const {
-  const bool is_loss_finite = std::isfinite(result.batch.loss_sum);
-  if (is_loss_finite && std::isfinite(result.gradient_norm)) return absl::OkStatus();
-  const int64_t step = state_.step();
-  const std::string first = FirstBadTensor(objective_, batch, stage_.micro_batch_examples, step);
-  return DivergedStage(
-      objective_, state_,
-      absl::StrCat(is_loss_finite ? "gradient" : "loss", " is not finite at step ", step, " (loss ",
-                   result.batch.loss_sum / static_cast<double>(result.batch.guesses),
-                   ", gradient norm ", result.gradient_norm, ", learning rate ",
-                   ScheduleAt(step).learning_rate, ", train examples ",
-                   absl::StrJoin(batch.example_ids, " "), "); first tensor that went bad: ",
-                   first.empty() ? "the loss itself" : first, "; nothing was updated"));
+  if (std::isfinite(result.batch.loss_sum) && std::isfinite(result.gradient_norm))
+    return absl::OkStatus();
+  return DivergedByStep(objective_, state_, batch, stage_.micro_batch_examples, result,
+                        ScheduleAt(state_.step()).learning_rate);
 }
 
 void Loop::Count(const StepResult& step) {
@@ -331,25 +332,6 @@ absl::Status Loop::StopIfAsked() {
                                            stage_.directory, "; --resume goes on"));
 }
 
-std::string Loop::Detail() const {
-  const RunningSums& sums = state_.sums();
-  const Metric* const metric = objective_.metrics().front();
-  std::string detail;
-  if (sums.examples() > 0) {
-    detail = absl::StrFormat("loss %.3f", sums.loss_sum() / sums.examples());
-    MetricValues values;
-    SetValues({&metric, 1}, objective_.TrainingSums(sums), &values);
-    for (const auto& [name, value] : values)
-      absl::StrAppend(&detail, "  ", name, " ", metric->Text(value, -1));
-    absl::StrAppend(&detail, objective_.Reference(state_));
-  }
-  if (state_.best_step() >= 0) {
-    absl::StrAppend(&detail, "  best validation ", metric->Text(state_.best_validation(), -1));
-  }
-  absl::StrAppend(&detail, detail.empty() ? "" : "  ", "memory ", FormatBytes(PeakMemoryBytes()));
-  return detail;
-}
-
 absl::Status Loop::TakeStep() {
   if (state_.has_unvalidated()) return absl::OkStatus();  // it is taken
   const absl::Status status = Step();
@@ -375,7 +357,7 @@ absl::Status Loop::Train() {
                      .second_unit = "tokens"});
   while (!IsOver()) {
     LRA_RETURN_IF_ERROR(TakeStep());
-    const std::string detail = quiet ? "" : Detail();
+    const std::string detail = quiet ? "" : DescribeProgress(objective_, state_);
     const absl::Status after = AfterStep();
     if (HasDiverged(after)) return after;
     if (ComesFromOutside(after)) return KeepBefore(after);

@@ -244,7 +244,7 @@ void Optimizer::NoteFailure(const at::Tensor& fails) {
 }
 
 at::Tensor Optimizer::StepOnDevice(const ScheduleValue& schedule, const at::Tensor& loss,
-                                   const at::Tensor& rates) {
+                                   const at::Tensor& rates, const StatisticsBefore* before) {
   const c10::NoGradGuard no_grad;
   const std::vector<at::Tensor> gradients = Gradients();
   const at::Tensor raw_norm = NormOnDevice(gradients);
@@ -261,6 +261,7 @@ at::Tensor Optimizer::StepOnDevice(const ScheduleValue& schedule, const at::Tens
     at::_foreach_mul_(gradients, factor.to(gradients[0].scalar_type()));
   }
   NoteFailure(raw_norm.isfinite().logical_and_(loss.isfinite()).logical_not_().to(at::kFloat));
+  if (before != nullptr) before->RestoreIf(has_failed_);  // an average takes them in
   for (size_t g = 0; g < groups_.size(); ++g) {
     UpdateOnDevice(groups_[g], schedule,
                    rates.defined() ? rates.select(0, static_cast<int64_t>(g)) : at::Tensor());

@@ -16,6 +16,7 @@
 #include "models/base/parameters.h"
 #include "train/parameter_groups.h"
 #include "train/schedule.h"
+#include "train/statistics_before.h"
 #include "train/weight_average.h"
 
 namespace lra {
@@ -44,8 +45,9 @@ class Optimizer {
   // The same without waiting for the device: the norm, float64 [], stays there. Once it or `loss`,
   // a number of any type, is not finite, neither this call nor a later one changes anything.
   // `rates`, where they are defined, are Rates() on the device and stand for those of the schedule.
+  // With an update the statistics are void, too: they go back to `before`, where it is given.
   at::Tensor StepOnDevice(const ScheduleValue& schedule, const at::Tensor& loss,
-                          const at::Tensor& rates = {});
+                          const at::Tensor& rates = {}, const StatisticsBefore* before = nullptr);
 
   // All that changes from step to step where StepOnDevice() may be repeated by a graph, float32 on
   // the host: the next update's learning rate of each group of parameters or, where it goes by

@@ -120,5 +120,36 @@ TEST_P(OnADevice, NothingChangesOnceANumberIsNotFinite) {
   }
 }
 
+// What a forward pass had learned before the step was known to fail; the average takes it in, too.
+TEST_P(OnADevice, StatisticsOfAVoidStepAreVoid) {
+  ParameterStore store(1);
+  const at::Device fake = FakeDevice();
+  store.Create("a", {2}, Initializer::Ones());
+  const at::Tensor mean = store.CreateStatistic("mean", {3}, Initializer::Zeros());
+  const at::Tensor count = store.CreateStatistic("count", {}, Initializer::Ones());
+  store.CreateBuffer("drawn", {2}, Initializer::Normal(1));
+  store.MoveTo(fake);
+  OptimizerConfig config = ConfigOf(1);
+  config.set_average_decay(0.9f);
+  Optimizer optimizer(config, store);
+  const at::Tensor loss = at::ones({}, fake), bad = loss / 0;
+  const auto step = [&](double learned, const at::Tensor& of_step) {
+    SetGradient(store, 0.1);
+    TakeFakeDeviceWork();
+    const StatisticsBefore before(store);
+    mean.fill_(learned), count.fill_(learned);
+    optimizer.StepOnDevice(ValueAt(0), of_step, {}, &before);
+    const FakeDeviceWork work = TakeFakeDeviceWork();
+    EXPECT_TRUE(work.host_reads.empty() && work.uploads.empty());
+  };
+  step(2, loss);
+  step(NAN, bad);
+  step(3, loss);  // was under way
+  EXPECT_TRUE(mean.cpu().eq(2).all().item<bool>());
+  EXPECT_EQ(count.item<float>(), 2);
+  const WeightAverage::Scope judged = optimizer.UseJudgedWeights();
+  EXPECT_TRUE(mean.cpu().isfinite().all().item<bool>());
+}
+
 }  // namespace
 }  // namespace lra

@@ -12,6 +12,7 @@
 #include "lra/status_macros.h"
 #include "models/base/host_copy.h"
 #include "models/base/torch_status.h"
+#include "train/statistics_before.h"
 
 namespace lra {
 namespace {
@@ -95,10 +96,11 @@ StepGraphs::Outputs StepGraphs::Compute(const HostBatch& batch,
   stage_.optimizer->ZeroGradients();
   const std::vector<at::Tensor> of_batch(inputs.begin(), inputs.end() - 2);
   const at::Tensor &step = inputs.end()[-2], &rates = inputs.back();
+  const StatisticsBefore before(stage_.objective->parameters());
   Outputs outputs;
   outputs.tally = work_.AddGradientOf(batch, of_batch, {.training = true, .step_on_device = step});
   outputs.gradient_norm =
-      stage_.optimizer->StepOnDevice(schedule, outputs.tally.select(0, 0), rates);
+      stage_.optimizer->StepOnDevice(schedule, outputs.tally.select(0, 0), rates, &before);
   return outputs;
 }
 

@@ -3,6 +3,12 @@
 #include <algorithm>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "eval/curve_values.h"
+#include "eval/machine.h"
+#include "lra/progress.h"
+
 namespace lra {
 namespace {
 
@@ -31,6 +37,25 @@ void CountStep(const StepResult& step, CheckpointState* state) {
   auto& recent = *state->mutable_recent_loss();
   recent.Add(result.loss_sum / static_cast<double>(result.guesses));
   if (recent.size() > kRecentLosses) recent.erase(recent.begin());
+}
+
+std::string DescribeProgress(const Objective& objective, const CheckpointState& state) {
+  const RunningSums& sums = state.sums();
+  const Metric* const metric = objective.metrics().front();
+  std::string detail;
+  if (sums.examples() > 0) {
+    detail = absl::StrFormat("loss %.3f", sums.loss_sum() / sums.examples());
+    MetricValues values;
+    SetValues({&metric, 1}, objective.TrainingSums(sums), &values);
+    for (const auto& [name, value] : values)
+      absl::StrAppend(&detail, "  ", name, " ", metric->Text(value, -1));
+    absl::StrAppend(&detail, objective.Reference(state));
+  }
+  if (state.best_step() >= 0) {
+    absl::StrAppend(&detail, "  best validation ", metric->Text(state.best_validation(), -1));
+  }
+  absl::StrAppend(&detail, detail.empty() ? "" : "  ", "memory ", FormatBytes(PeakMemoryBytes()));
+  return detail;
 }
 
 }  // namespace lra

@@ -2,6 +2,8 @@
 #ifndef LRA_TRAIN_STEP_SUMS_H_
 #define LRA_TRAIN_STEP_SUMS_H_
 
+#include <string>
+
 #include "run_folder/checkpoint_state.pb.h"
 #include "train/objective.h"
 
@@ -14,6 +16,9 @@ struct StepResult {
 
 // Adds a step to state->sums, and its mean loss to the recent ones that a failure is shown with.
 void CountStep(const StepResult& step, CheckpointState* state);
+
+// What the line of progress says of a stage: "loss 1.204  accuracy 51.2 %  memory 310 MB".
+std::string DescribeProgress(const Objective& objective, const CheckpointState& state);
 
 }  // namespace lra
 

@@ -7,6 +7,7 @@
 #include "lra/status_macros.h"
 #include "models/base/host_copy.h"
 #include "train/batch_gradient.h"
+#include "train/statistics_before.h"
 #include "train/step_graphs.h"
 
 namespace lra {
@@ -54,9 +55,10 @@ void RepeatedStep::Compute(const std::vector<at::Tensor>& inputs) {
   optimizer.ZeroGradients();
   const std::vector<at::Tensor> of_batch(inputs.begin(), inputs.end() - 2);
   const ForwardContext context = {.training = true, .step_on_device = inputs.end()[-2]};
+  const StatisticsBefore before(model_.model().parameters());
   const at::Tensor tally =
       AddLabelGradient(model_.model(), batch, of_batch, /*classes=*/0, context);
-  optimizer.StepOnDevice(StepModel::kSchedule, tally.select(0, 0), inputs.back());
+  optimizer.StepOnDevice(StepModel::kSchedule, tally.select(0, 0), inputs.back(), &before);
 }
 
 }  // namespace lra

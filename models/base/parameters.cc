@@ -101,6 +101,14 @@ at::Tensor ParameterStore::CreateBuffer(absl::string_view name, const std::vecto
   return value;
 }
 
+at::Tensor ParameterStore::CreateStatistic(absl::string_view name,
+                                           const std::vector<int64_t>& shape,
+                                           Initializer initializer) {
+  const at::Tensor value = CreateBuffer(name, shape, initializer);
+  buffers_.back().is_statistic = true;
+  return value;
+}
+
 void ParameterStore::Adopt(absl::string_view name, const at::Tensor& value, bool is_matrix,
                            ParameterRole role) {
   CheckIsNew(name);

@@ -67,6 +67,8 @@ struct Parameter {
   // these decay.
   bool is_matrix = false;
   ParameterRole role = ParameterRole::kWeight;
+  // Whether it is a statistic: a buffer that forward passes of training change.
+  bool is_statistic = false;
 };
 
 // Owns the parameters of one model, in order of creation. Not thread-safe.
@@ -84,10 +86,14 @@ class ParameterStore {
   // drawn.
   at::Tensor CreateBuffer(absl::string_view name, const std::vector<int64_t>& shape,
                           Initializer initializer);
+  // Creates a buffer that forward passes of training change, such as a running mean.
+  at::Tensor CreateStatistic(absl::string_view name, const std::vector<int64_t>& shape,
+                             Initializer initializer);
 
   // Takes a value that someone else made and goes on to use: a float32 tensor, under a new name. As
-  // a parameter it is trained and must require a gradient, as a buffer it is saved only. A tensor
-  // is one parameter at most: the optimiser updates it once for each of them.
+  // a parameter it is trained and must require a gradient, as a buffer it is saved only, and no
+  // pass changes it. A tensor is one parameter at most: the optimiser updates it once for each of
+  // them.
   void Adopt(absl::string_view name, const at::Tensor& value, bool is_matrix, ParameterRole role);
   void AdoptBuffer(absl::string_view name, const at::Tensor& value);
 

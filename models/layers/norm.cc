@@ -67,9 +67,9 @@ Norm::Norm(const ModelConfig& config, absl::string_view name, ParameterStore* pa
   map_.epsilon = config.norm_epsilon();
   if (config.norm() != ModelConfig::BATCH) return;
   running_mean_ =
-      parameters->CreateBuffer(absl::StrCat(name, ".running_mean"), shape, Initializer::Zeros());
+      parameters->CreateStatistic(absl::StrCat(name, ".running_mean"), shape, Initializer::Zeros());
   running_variance_ =
-      parameters->CreateBuffer(absl::StrCat(name, ".running_var"), shape, Initializer::Ones());
+      parameters->CreateStatistic(absl::StrCat(name, ".running_var"), shape, Initializer::Ones());
 }
 
 at::Tensor Norm::Apply(const at::Tensor& centred, const at::Tensor& variance) const {
