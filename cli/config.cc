@@ -69,8 +69,8 @@ void PrintText(const ResolvedConfig& resolved) {
   for (const std::string& warning : resolved.warnings) std::cerr << "warning: " << warning << "\n";
 }
 
-// How the optimiser treats each parameter of the model, with rates at its first two steps and at
-// the end of the warm-up.
+// How the optimiser treats each parameter of the model, with rates at its first two steps and the
+// largest.
 absl::Status ShowGroups(const ExperimentConfig& config, bool json) {
   LRA_ASSIGN_OR_RETURN(const std::unique_ptr<Task> task, MakeTask(config.task()));
   LRA_ASSIGN_OR_RETURN(const std::vector<ParameterGroup> groups,

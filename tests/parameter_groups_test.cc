@@ -97,6 +97,20 @@ TEST(ParameterGroupsTest, RatesAndDecaysOfS4dAreTheOriginals) {
   }
 }
 
+// ONE_CYCLE's peak is the step before the end of the warm-up.
+TEST(ParameterGroupsTest, TheLargestRateIsThatOfTheSchedule) {
+  const auto resolved = ResolveExperiment({.task = "listops",
+                                           .attention = "nystromformer",
+                                           .protocol = "nystrom",
+                                           .preset = "nystrom"});
+  ASSERT_TRUE(resolved.ok()) << resolved.status();
+  const auto groups = ListParameterGroups(resolved->config, MakeTask("listops").value()->Spec());
+  ASSERT_TRUE(groups.ok()) << groups.status();
+  const double rate = resolved->config.schedule().learning_rate();
+  for (const ParameterGroup& group : *groups)
+    EXPECT_NEAR(group.largest_rate, rate, 1e-9 * rate) << group.name;
+}
+
 // Without data nobody knows how many code points there are; bytes stand for them, and the page of
 // groups never shows an empty vocabulary.
 TEST(ParameterGroupsTest, AVocabularyThatIsCountedInDataIsThatOfBytes) {

@@ -70,7 +70,7 @@ ParameterGroup GroupOf(const ExperimentConfig& config, const Parameter& paramete
   group.name = is_same_everywhere ? NameInAllLayers(parameter.name) : parameter.name;
   group.first_rate = rate_at(0);
   group.second_rate = rate_at(1);
-  group.largest_rate = rate_at(schedule.warmup_steps());
+  group.largest_rate = rate_at(schedule.PeakStep());
   group.weight_decay = rule.decays ? optimizer.weight_decay() : 0;
   return group;
 }

@@ -37,7 +37,7 @@ struct ParameterGroup {
   std::string name;                        // "encoder.layer*.attention.log_step"
   int64_t scalars = 0;                     // trained, over all layers
   double first_rate = 0, second_rate = 0;  // at the optimiser's steps 0 and 1
-  double largest_rate = 0;                 // at the end of the warm-up
+  double largest_rate = 0;                 // before PLATEAU lowers any
   double weight_decay = 0;
 };
 

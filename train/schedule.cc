@@ -59,6 +59,17 @@ ScheduleValue Schedule::At(int64_t step, int64_t plateau_reductions) const {
   return value;
 }
 
+// Rates rise to the end of the warm-up (ONE_CYCLE's for a step at least) and never behind it. The
+// run or a drop may end the rise before.
+int64_t Schedule::PeakStep() const {
+  int64_t peak = 0;
+  for (const int64_t step : {int64_t{1}, drop_step_ - 1, warmup_ - 1, warmup_, total_ - 1}) {
+    if (step < 0 || step >= total_) continue;
+    if (At(step).learning_rate > At(peak).learning_rate) peak = step;
+  }
+  return peak;
+}
+
 ScheduleValue Schedule::Value(int64_t step, int64_t plateau_reductions) const {
   const double s = static_cast<double>(step), w = static_cast<double>(warmup_);
   const double t = static_cast<double>(total_), warm = rate_ * WarmupFactor(s, w);

@@ -28,6 +28,8 @@ class Schedule {
   // how often PLATEAU has lowered the rate so far (CheckpointState).
   ScheduleValue At(int64_t step, int64_t plateau_reductions = 0) const;
   int64_t warmup_steps() const { return warmup_; }
+  // A step 0 .. T-1 with the largest rate before PLATEAU lowers any.
+  int64_t PeakStep() const;
 
  private:
   ScheduleValue OneCycle(double s) const;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace lra {
 namespace {
 
@@ -90,6 +92,34 @@ TEST(Schedule, StepDropsOnce) {
   EXPECT_EQ(schedule.At(29).learning_rate, 0.5);
   EXPECT_EQ(schedule.At(30).learning_rate, 0.125);
   EXPECT_EQ(schedule.At(99).learning_rate, 0.125);
+}
+
+double LargestRate(const Schedule& schedule, int64_t steps) {
+  double largest = 0;
+  for (int64_t s = 0; s < steps; ++s) largest = std::max(largest, schedule.At(s).learning_rate);
+  return largest;
+}
+
+// Runs that end within the warm-up and drops within it are among them.
+TEST(Schedule, PeakStepIsWhereNoStepHasALargerRate) {
+  for (int kind = ScheduleConfig::CONSTANT; kind <= ScheduleConfig::STEP; ++kind) {
+    for (const int warmup : {0, 1, 2, 8, 20, 60}) {
+      for (const int64_t steps : {1, 2, 20, 30}) {
+        for (const int drop_step : {1, 5, 9, 25, 100}) {
+          ScheduleConfig config;
+          config.set_kind(static_cast<ScheduleConfig::Kind>(kind));
+          config.set_learning_rate(0.5f);
+          config.set_warmup_steps(warmup);
+          config.set_drop_step(drop_step);
+          config.set_drop_factor(0.25f);
+          const Schedule schedule(config, OptimizerConfig(), steps);
+          ASSERT_LT(schedule.PeakStep(), steps);
+          EXPECT_EQ(schedule.At(schedule.PeakStep()).learning_rate, LargestRate(schedule, steps))
+              << config.ShortDebugString() << " of " << steps << " steps";
+        }
+      }
+    }
+  }
 }
 
 TEST(Schedule, WarmupFractionIsRounded) {
