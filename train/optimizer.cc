@@ -35,7 +35,7 @@ enum GroupPlace { kDecays, kDecaysNot, kAtOwnRate, kDecaysAtOwnRate };
 
 bool IsTokenEmbedding(absl::string_view name) {
   return absl::StartsWith(name, "embedding.") && !absl::StartsWith(name, "embedding.position") &&
-         !absl::StartsWith(name, "embedding.cls");
+         !absl::StartsWith(name, "embedding.cls") && !absl::StartsWith(name, "embedding.stem.");
 }
 
 double SquaredNorm(const at::Tensor& x) {

@@ -24,7 +24,7 @@ namespace lra {
 // L2 norms |change| / |weight before| of one step.
 struct UpdateRatios {
   double all = 0;
-  // The ratio of the token embedding alone (without positions and CLS).
+  // The ratio of the token embedding alone (without positions, CLS and stem).
   double embedding = 0;
 };
 
