@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "lra/config.h"
 #include "lra/status_macros.h"
 #include "models/base/host_copy.h"
@@ -211,6 +212,14 @@ class EncoderClassifier : public Classifier {
 
 bool DependsOnBatch(const ModelConfig& model) {
   return model.norm() == ModelConfig::BATCH || model.pooled_norm() == ModelConfig::OVER_EXAMPLES;
+}
+
+std::string NormsOverExamples(const ModelConfig& model) {
+  std::vector<std::string> fields;
+  if (model.norm() == ModelConfig::BATCH) fields.push_back("model.norm=BATCH");
+  if (model.pooled_norm() == ModelConfig::OVER_EXAMPLES)
+    fields.push_back("model.pooled_norm=OVER_EXAMPLES");
+  return absl::StrJoin(fields, " and ");
 }
 
 absl::StatusOr<std::unique_ptr<TokenStream>> Classifier::StartStream(int64_t, StreamKind) const {

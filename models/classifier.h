@@ -33,6 +33,9 @@ namespace lra {
 // and the second texts of pairs unless model.joint_pair_statistics holds.
 bool DependsOnBatch(const ModelConfig& model);
 
+// Those of the two that are set, joined by " and "; empty for none.
+std::string NormsOverExamples(const ModelConfig& model);
+
 // Not safe for concurrent use (parameters and gradients are shared).
 class Classifier {
  public:

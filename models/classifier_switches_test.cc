@@ -285,6 +285,7 @@ TEST(BatchNormModelTest, TrainingMovesTheRunningStatisticsAndNothingElseDoes) {
   ExperimentConfig config = SmallConfig();
   config.mutable_model()->set_norm(ModelConfig::BATCH);
   EXPECT_TRUE(DependsOnBatch(config.model()));
+  EXPECT_EQ(NormsOverExamples(config.model()), "model.norm=BATCH");
   EXPECT_FALSE(DependsOnBatch(SmallConfig().model()));
   const auto model = Make(config);
   ASSERT_EQ(model->parameters().buffers().size(), 10u);  // five norms

@@ -85,7 +85,8 @@ refused() {
   grep -qE "$pattern" refused.log || fail "refused without \"$pattern\": $(cat refused.log)"
   [ ! -e refused ] || fail "a refused run left its folder"
 }
-refused 'model.norm=BATCH takes its statistics over a whole batch' "${flags[@]}" --set model.norm=BATCH --set model.norm_placement=AFTER
+refused 'model.norm=BATCH: statistics are of a whole batch' "${flags[@]}" --set model.norm=BATCH --set model.norm_placement=AFTER
+refused 'model.pooled_norm=OVER_EXAMPLES: statistics are of a whole batch' "${flags[@]}" --set model.pooled_norm=OVER_EXAMPLES
 refused 'train.batch_examples=1 examples' "${flags[@]}" --set train.batch_examples=1
 refused 'lists of tasks or attentions are the work of one' --task listops --attention relu,cosformer --data data
 refused 'dry-run are the work of one' "${flags[@]}" --dry-run

@@ -34,6 +34,7 @@ namespace lra {
 namespace {
 
 using testing::HasSubstr;
+using testing::StartsWith;
 
 class TrainingStepTest : public TrainerTest {};
 
@@ -225,17 +226,23 @@ TEST_F(TrainingStepTest, TheMicroBatchIsTheLargestThatFitsTheBudget) {
   EXPECT_EQ(ChooseMicroBatch(**run, stage)->examples, 7);
 }
 
-TEST_F(TrainingStepTest, BatchNormIsNotCutIntoParts) {
-  const auto run = OpenRun(Request("norm", "linear", {}));
+TEST_F(TrainingStepTest, NormsOverExamplesAreNotCutIntoParts) {
+  const auto run = OpenRun(Request("norm", "linear", {"train.batch_examples=32"}));
   ASSERT_TRUE(run.ok()) << run.status();
-  (*run)->request.resolved.config.mutable_model()->set_norm(ModelConfig::BATCH);
+  ModelConfig& model = *(*run)->request.resolved.config.mutable_model();
+  model.set_norm(ModelConfig::BATCH);
   const LabelObjective objective(**run);
   const Stage stage = LabelStage(objective, run->get());
   EXPECT_TRUE(ChooseMicroBatch(**run, stage).ok());
   (*run)->request.runtime.set_micro_batch_examples(3);
   const absl::Status status = ChooseMicroBatch(**run, stage).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("model.norm=BATCH"));
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("model.norm=BATCH: statistics are of the whole batch of 32 examples"));
+  model.set_norm(ModelConfig::LAYER);
+  model.set_pooled_norm(ModelConfig::OVER_EXAMPLES);
+  EXPECT_THAT(std::string(ChooseMicroBatch(**run, stage).status().message()),
+              StartsWith("model.pooled_norm=OVER_EXAMPLES: statistics are of the whole batch"));
 }
 
 TEST_F(TrainingStepTest, NamesTheFirstTensorThatWentBad) {

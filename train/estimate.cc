@@ -98,8 +98,8 @@ absl::Status CheckParts(const Run& run, const MicroBatch& choice) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(absl::StrCat(
-      "model.norm=BATCH takes its statistics over the whole batch of ", choice.batch_examples,
-      " examples, which cannot go through in parts of ", choice.examples,
+      NormsOverExamples(run.config().model()), ": statistics are of the whole batch of ",
+      choice.batch_examples, " examples, which cannot go through in parts of ", choice.examples,
       "; leave --micro-batch out, raise --memory-budget, or lower train.batch_examples"));
 }
 

@@ -112,8 +112,8 @@ absl::Status CheckShareable(const TrainRequest& request, const Ranks& ranks) {
                                        request.exact_reduction ? " with --exact-reduction" : "");
   if (DependsOnBatch(config.model())) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "model.norm=BATCH takes its statistics over a whole batch, and ", who,
-        " would each see a share of it; train with one process, or with another model.norm"));
+        NormsOverExamples(config.model()), ": statistics are of a whole batch, and ", who,
+        " would each see a share of it; train with one process, or with another norm"));
   }
   if (request.exact_reduction && ranks.size() > kExactShards) {
     return absl::InvalidArgumentError(absl::StrCat("--exact-reduction cuts a batch into ",

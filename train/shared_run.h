@@ -37,9 +37,9 @@ absl::Status CheckAlone(absl::string_view what);
 // off.
 absl::Status CheckRunDirectories(const std::vector<TrainRequest>& requests, Ranks* ranks);
 
-// InvalidArgument where the run cannot be shared by so many processes, or not exactly: BATCH norm,
-// which takes its statistics over a batch that nobody holds; a search; more processes than a batch
-// has examples or, with --exact-reduction, shards.
+// InvalidArgument where the run cannot be shared by so many processes, or not exactly: a norm over
+// examples, whose statistics are of a batch that nobody holds; a search; more processes than a
+// batch has examples or, with --exact-reduction, shards.
 absl::Status CheckShareable(const TrainRequest& request, const Ranks& ranks);
 
 // After rank 0 restored or began a run, gives its state, weights and moments to all.
