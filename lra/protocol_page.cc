@@ -106,9 +106,16 @@ std::string Table(const Row& head, const std::vector<Row>& rows) {
   return text;
 }
 
+bool IsOneCycle(const Rules& rules) {
+  const auto kind = rules.find("schedule.kind");
+  return kind != rules.end() &&
+         kind->second == ScheduleConfig::Kind_Name(ScheduleConfig::ONE_CYCLE);
+}
+
 std::string Value(const Rules& rules, const std::string& path) {
   const auto rule = rules.find(path);
-  return rule == rules.end() ? "–" : rule->second;
+  if (rule == rules.end()) return "–";
+  return path == "optimizer.beta1" && IsOneCycle(rules) ? "by schedule" : rule->second;
 }
 
 std::set<std::string> Paths(const std::vector<Protocol>& protocols) {

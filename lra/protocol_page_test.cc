@@ -83,6 +83,20 @@ TEST_F(ProtocolPageTest, SaysWhatARunDoesAndWhatIsNotImitated) {
                                "| its luck | nobody knows its seed |\n"));
 }
 
+TEST_F(ProtocolPageTest, ABetaThatTheScheduleMovesHasNoValue) {
+  Write("protocols/cycle", R"(
+    name: "cycle" version: 1
+    base { optimizer { beta1: 0.9 } schedule { kind: ONE_CYCLE } }
+    task { key: "listops" value { train { steps: 10 } } })");
+  Write("protocols/old", R"(
+    name: "old" version: 1 base { optimizer { beta1: 0.5 } schedule { kind: COSINE } }
+    task { key: "listops" value { train { steps: 10 } } })");
+  const auto page = ProtocolPage();
+  ASSERT_TRUE(page.ok()) << page.status();
+  EXPECT_THAT(*page, HasSubstr("| rule | cycle | new | old |\n"));
+  EXPECT_THAT(*page, HasSubstr("| `optimizer.beta1` | by schedule | – | 0.5 |\n"));
+}
+
 TEST_F(ProtocolPageTest, SaysWhatEarlierVersionsHad) {
   EXPECT_THAT(*ProtocolPage(), Not(HasSubstr("Earlier versions")));
   ASSERT_EQ(MakeDirectories(folder_.File("protocols/earlier")), absl::OkStatus());
