@@ -49,8 +49,11 @@ at::Tensor SharedGradient::FlatGradient() const {
   return at::cat(flat);
 }
 
-// Makes each parameter's gradient its piece of the flat one.
+// Makes each parameter's gradient its piece of the flat one. What it was is let go first: a device
+// need not hold both.
 void SharedGradient::SpreadGradient(const at::Tensor& flat) const {
+  for (const Parameter& parameter : objective_.parameters().parameters())
+    at::Tensor(parameter.value).mutable_grad().reset();
   const at::Tensor there = flat.to(objective_.parameters().device());
   int64_t begin = 0;
   for (const Parameter& parameter : objective_.parameters().parameters()) {
