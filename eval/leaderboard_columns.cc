@@ -1,46 +1,21 @@
 // Which runs may stand in one column, and which columns make a table.
 #include <algorithm>
 #include <map>
-#include <set>
 #include <tuple>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/strip.h"
 #include "eval/baseline_record.h"
 #include "eval/leaderboard_internal.h"
-#include "lra/config.h"
+#include "eval/setting_words.h"
 #include "lra/fingerprint.h"
 #include "lra/task_files.h"
 
 namespace lra::internal {
 namespace {
 
-// Fields that a difference between tables names; two protocols differ in dozens.
-constexpr size_t kMaxFieldsNamed = 8;
-
 // --- Columns ---
-
-// Paths in which two runs of one column may differ, as DiffRecords names them.
-void AddFreeFields(const RunRecord& record, std::set<std::string>* paths) {
-  for (const auto& [path, origin] : record.provenance()) {
-    if (IsMethodRule(origin)) paths->insert(absl::StrCat("config.", path));
-  }
-}
-
-// What sets two runs of one task apart, beside what the rules themselves say about their methods.
-std::vector<FieldDifference> SettingDifferences(const RunRecord& a, const RunRecord& b) {
-  std::set<std::string> free;
-  AddFreeFields(a, &free);
-  AddFreeFields(b, &free);
-  std::vector<FieldDifference> differences;
-  for (FieldDifference& d : DiffRecords(SettingOf(a), SettingOf(b))) {
-    if (!free.contains(d.path)) differences.push_back(std::move(d));
-  }
-  return differences;
-}
 
 // A column that is being filled; the first run of each setting stands for the others.
 struct OpenColumn {
@@ -256,55 +231,11 @@ void SortByTask(const std::vector<std::string>& order, std::vector<ColumnRuns>* 
             [&](const ColumnRuns& a, const ColumnRuns& b) { return place(a) < place(b); });
 }
 
-// "model.positions=SINUSOID"; of a fingerprint its first digits.
-std::string FieldText(const FieldDifference& d) {
-  constexpr size_t kDigits = 12;
-  absl::string_view path = d.path;
-  const bool is_digest =
-      absl::StartsWith(path, "data.") || absl::StartsWith(path, "later_look.trained_data.");
-  absl::ConsumePrefix(&path, "config.");
-  return absl::StrCat(path, "=", is_digest ? d.a.substr(0, kDigits) : d.a);
-}
-
 // The table's column of the task; nullptr if it has none.
 const ColumnRuns* ColumnOf(const std::vector<ColumnRuns>& table, const std::string& task) {
   const auto it = std::find_if(table.begin(), table.end(),
                                [&](const ColumnRuns& column) { return column.task == task; });
   return it == table.end() ? nullptr : &*it;
-}
-
-// "config.train.steps (150 there, 9 here)": the fields in which two columns of a task differ.
-std::string DifferingFields(const ColumnRuns& there, const ColumnRuns& here) {
-  std::vector<std::string> fields;
-  for (const FieldDifference& d :
-       SettingDifferences(there.entries.front().record(), here.entries.front().record()))
-    fields.push_back(absl::StrCat(d.path, " (", d.a, " there, ", d.b, " here)"));
-  if (fields.empty()) return "its overrides' origin";
-  const size_t more = fields.size() - std::min(fields.size(), kMaxFieldsNamed);
-  fields.resize(fields.size() - more);
-  return absl::StrCat(absl::StrJoin(fields, ", "),
-                      more == 0 ? "" : absl::StrCat(" and ", more, " more fields (`lra diff`)"));
-}
-
-// The paths of `fields`, in the order in which they are named. `pairs` are the paths in which the
-// column differs from each other one. Where none of the first few tells it from another, what does
-// comes before them, of the fewest such paths first: one of a pair's few must be named.
-std::vector<std::string> NamedFirst(const std::map<std::string, std::string>& fields,
-                                    const std::vector<std::vector<std::string>>& pairs) {
-  std::vector<std::string> paths;
-  std::map<std::string, size_t> place;
-  for (const auto& [path, text] : fields) {
-    paths.push_back(path);
-    place[path] = fields.size() + 1;
-  }
-  const auto few = paths.begin() + static_cast<int64_t>(std::min(paths.size(), kMaxFieldsNamed));
-  for (const std::vector<std::string>& pair : pairs) {
-    if (std::find_first_of(paths.begin(), few, pair.begin(), pair.end()) != few) continue;
-    for (const std::string& path : pair) place[path] = std::min(place[path], pair.size());
-  }
-  std::stable_sort(paths.begin(), paths.end(),
-                   [&](const std::string& a, const std::string& b) { return place[a] < place[b]; });
-  return paths;
 }
 
 }  // namespace
@@ -358,45 +289,6 @@ std::string DescribeDifference(absl::Span<const std::vector<ColumnRuns>> earlier
                         earlier.size() == 1 ? "the first." : "those before it.");
   }
   return absl::StrCat("A table of its own: ", absl::StrJoin(sentences, "; "), ".");
-}
-
-SettingWords SettingWordsOf(const ColumnRuns& column,
-                            const std::vector<const ColumnRuns*>& others) {
-  const RunRecord& record = column.entries.front().record();
-  const std::string &protocol = record.config().protocol(), &preset = record.config().preset();
-  std::vector<std::string> rules;
-  if (!protocol.empty()) rules.push_back(absl::StrCat("protocol ", protocol));
-  if (!preset.empty()) rules.push_back(absl::StrCat("preset ", preset));
-  std::map<std::string, std::string> fields;  // by path
-  std::vector<std::vector<std::string>> pairs;
-  for (const ColumnRuns* other : others) {
-    const RunRecord& there = other->entries.front().record();
-    // Two protocols or presets differ in dozens of fields, and their names say so.
-    if (other == &column || other->task != column.task ||
-        other->metric().name() != column.metric().name() || there.config().protocol() != protocol ||
-        there.config().preset() != preset)
-      continue;
-    std::vector<std::string>& paths = pairs.emplace_back();
-    for (const FieldDifference& d : SettingDifferences(record, there)) {
-      fields[d.path] = FieldText(d);
-      paths.push_back(d.path);
-    }
-    // Equal values of unlike origin make columns of their own, too.
-    if (paths.empty()) fields[""] = absl::StrCat("overridden: ", OverridesOf(record));
-  }
-  SettingWords words{absl::StrJoin(rules, ", "), {}};
-  const size_t more = fields.size() - std::min(fields.size(), kMaxFieldsNamed);
-  for (const std::string& path : NamedFirst(fields, pairs)) words.fields.push_back(fields[path]);
-  words.fields.resize(words.fields.size() - more);
-  if (more > 0) words.fields.push_back(absl::StrCat("and ", more, " more fields"));
-  return words;
-}
-
-std::string DescribeSetting(const ColumnRuns& column,
-                            const std::vector<const ColumnRuns*>& others) {
-  SettingWords words = SettingWordsOf(column, others);
-  if (!words.rules.empty()) words.fields.insert(words.fields.begin(), words.rules);
-  return absl::StrJoin(words.fields, ", ");
 }
 
 }  // namespace lra::internal

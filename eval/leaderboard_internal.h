@@ -47,6 +47,8 @@ struct ColumnRuns {
 // that a search found, the data, and what a later look has otherwise (eval/later_look.h). A record
 // that holds nothing else.
 RunRecord SettingOf(const RunRecord& record);
+// What sets two runs of one task apart, beside what the rules themselves say about their methods.
+std::vector<FieldDifference> SettingDifferences(const RunRecord& a, const RunRecord& b);
 
 // "train.steps=150, model.pooling=CLS": the settings that come neither from protocol nor preset nor
 // attention.
@@ -74,15 +76,6 @@ std::vector<std::vector<ColumnRuns>> MakeTables(const std::vector<Entry>& entrie
 // one.
 std::string DescribeDifference(absl::Span<const std::vector<ColumnRuns>> earlier,
                                const std::vector<ColumnRuns>& other);
-// What tells a column from the others of its task. Both are empty of external rows by themselves.
-struct SettingWords {
-  std::string rules;  // "protocol fair@1, preset small"
-  std::vector<std::string>
-      fields;  // "model.positions=SINUSOID", where columns of these rules differ
-};
-SettingWords SettingWordsOf(const ColumnRuns& column, const std::vector<const ColumnRuns*>& others);
-// The same as one text: "protocol fair@1, preset small, model.positions=SINUSOID".
-std::string DescribeSetting(const ColumnRuns& column, const std::vector<const ColumnRuns*>& others);
 
 // leaderboard.cc: the runs that can be shown, with the scores of their examples; why the others
 // cannot goes to `left_out`. They point into `found`. DataLoss for scores that were changed.

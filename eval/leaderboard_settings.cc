@@ -3,6 +3,7 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -35,6 +36,13 @@ bool IsAsTheProtocolSays(const RunRecord& record, const std::string& path) {
                       [&](const ChangedRule& rule) { return rule.path() == path; });
 }
 
+// Paths in which two runs of one column may differ, as DiffRecords names them.
+void AddFreeFields(const RunRecord& record, std::set<std::string>* paths) {
+  for (const auto& [path, origin] : record.provenance()) {
+    if (IsMethodRule(origin)) paths->insert(absl::StrCat("config.", path));
+  }
+}
+
 }  // namespace
 
 bool IsMethodRule(absl::string_view origin) {
@@ -52,6 +60,17 @@ RunRecord SettingOf(const RunRecord& record) {
   *setting.mutable_data() = record.data();
   if (Departs(record)) *setting.mutable_later_look() = DepartureOf(record);
   return setting;
+}
+
+std::vector<FieldDifference> SettingDifferences(const RunRecord& a, const RunRecord& b) {
+  std::set<std::string> free;
+  AddFreeFields(a, &free);
+  AddFreeFields(b, &free);
+  std::vector<FieldDifference> differences;
+  for (FieldDifference& d : DiffRecords(SettingOf(a), SettingOf(b))) {
+    if (!free.contains(d.path)) differences.push_back(std::move(d));
+  }
+  return differences;
 }
 
 namespace {

@@ -11,12 +11,14 @@ namespace lra {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using testing::FirstRight;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::MakeRun;
 using ::testing::Not;
+using ::testing::SizeIs;
 using ::testing::StartsWith;
 using ::testing::UnorderedElementsAre;
 
@@ -193,6 +195,43 @@ TEST_F(ProfileBoardTest, SettingsOfManyFieldsAreNamedByWhatTellsThemApart) {
                                           "model.attention_filter_tokens=3"));
   const std::string text = ProfileBoardText(Board(group));
   EXPECT_THAT(text, AllOf(HasSubstr("): train.steps=150, "), HasSubstr("): train.steps=300, ")));
+}
+
+// It differs from the others in one field, in eight of training and in eight of the model.
+TEST_F(ProfileBoardTest, AHeadingHasAFieldForEverySettingThatItIsToldFrom) {
+  AddRow("linear", {FirstRight(200, kExamples)});
+  Add({.method = "linear"}, FirstRight(150, kExamples), [](RunRecord* record) {
+    record->mutable_config()->mutable_evaluation()->set_drop_last(true);
+  });
+  Add({.method = "linear"}, FirstRight(100, kExamples), [](RunRecord* record) {
+    TrainConfig* const train = record->mutable_config()->mutable_train();
+    train->set_steps(300);
+    train->set_batch_examples(16);
+    train->set_eval_every_steps(50);
+    train->set_log_every_steps(10);
+    train->set_validation_examples(100);
+    train->set_bucket_window_batches(4);
+    train->set_drop_last(true);
+    train->set_early_stop_evaluations(3);
+  });
+  Add({.method = "linear"}, FirstRight(50, kExamples), [](RunRecord* record) {
+    ModelConfig* const model = record->mutable_config()->mutable_model();
+    model->set_layers(3);
+    model->set_width(48);
+    model->set_heads(3);
+    model->set_qkv_width(24);
+    model->set_mlp_width(96);
+    model->set_head_width(32);
+    model->set_dropout(0.5);
+    model->set_stem_tokens(7);
+  });
+  const ProfileGroup group = Group();
+  ASSERT_EQ(group.settings.size(), 4u);
+  const ProfiledSetting& plain = group.settings[0];
+  ASSERT_EQ(plain.rows[0].runs[0]->directory, found_.runs[0].directory);
+  EXPECT_THAT(plain.fields, AllOf(SizeIs(9), Contains(StartsWith("evaluation.drop_last=")),
+                                  Contains(StartsWith("train.")), Contains(StartsWith("model.")),
+                                  Contains("and 9 more fields")));
 }
 
 TEST_F(ProfileBoardTest, RunsWithoutScoresAreLeftOut) {

@@ -13,6 +13,7 @@
 #include "eval/example_scores.h"
 #include "eval/leaderboard_internal.h"
 #include "eval/profile_board.h"
+#include "eval/setting_words.h"
 #include "lra/status_macros.h"
 #include "lra/suggest.h"
 

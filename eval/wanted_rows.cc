@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "eval/setting_words.h"
 #include "lra/status_macros.h"
 
 namespace lra::internal {
