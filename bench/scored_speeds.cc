@@ -150,6 +150,11 @@ absl::StatusOr<ScoredSpeeds> ScoreSpeeds(const Panel& panel, const Leaderboard& 
   if (panel.axis() != Axis::kTokens)
     return absl::InvalidArgumentError("speeds are over the width of a head, not over the length");
   const LeaderboardTable& table = board.tables[0];
+  if (table.tasks.size() > 1 && !table.has_average()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "scores on ", absl::StrJoin(table.tasks, ", "), " have no mean: their units differ (",
+        UnlikeUnits(table.metrics), "); give runs of tasks of one unit"));
+  }
   const double scale = table.metric->traits().scale;
   ScoredSpeeds scored{ScoreTitle(table), panel.title, 0, {}};
   std::map<std::string, Points> points;

@@ -30,8 +30,8 @@ struct ScoredSpeeds {
 
 // The measured rows of the board's first table that have an average over its tasks (the score where
 // there is one task), with what the panel says of their method. Averages have no interval where a
-// task has none, such as one that no run learned. NotFound where no row has both, InvalidArgument
-// for a panel over widths.
+// task has none, such as one that no run learned. NotFound where no row has both,
+// FailedPrecondition where the tasks' units differ, InvalidArgument for a panel over widths.
 absl::StatusOr<ScoredSpeeds> ScoreSpeeds(const Panel& panel, const Leaderboard& board);
 
 // A row a method: score, passes a second, its ratio over `reference`, memory.

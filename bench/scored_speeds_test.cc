@@ -113,6 +113,21 @@ TEST(ScoreSpeeds, OneTaskHasItsOwnScore) {
   EXPECT_TRUE(scored->methods[1].interval.has_value());
 }
 
+TEST(ScoreSpeeds, ScoresInUnlikeUnitsHaveNoMean) {
+  TaskSpec pixels, bytes;
+  pixels.set_content(TaskSpec::GREY_IMAGE);
+  bytes.set_content(TaskSpec::TEXT);
+  bytes.set_vocabulary_size(257);
+  Leaderboard board = ScoredBoard();
+  board.tables[0].metrics = {*MetricOf(pixels, kBitsPerToken), *MetricOf(bytes, kBitsPerToken)};
+  for (LeaderboardRow& row : board.tables[0].rows) row.average.reset();
+  const auto scored = ScoreSpeeds(GroupPanels(TimedCells())[0], board);
+  EXPECT_TRUE(absl::IsFailedPrecondition(scored.status())) << scored.status();
+  EXPECT_EQ(scored.status().message(),
+            "scores on listops, text have no mean: their units differ (bits/byte, bits/dim); give "
+            "runs of tasks of one unit");
+}
+
 TEST(ScoreSpeeds, SaysWhereNothingMatches) {
   const auto scored =
       ScoreSpeeds(GroupPanels({TimedCell("cosformer", 1000, 1, 1)})[0], ScoredBoard());
