@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "eval/all_runs.h"
 #include "eval/compare_methods.h"
 #include "eval/comparison.h"
@@ -178,6 +179,13 @@ int64_t AblationTask::examples() const {
     }
   }
   return 0;
+}
+
+std::string Ablation::why_no_average() const {
+  std::vector<const Metric*> metrics;
+  for (const AblationTask& task : tasks) metrics.push_back(task.metric);
+  const std::string units = UnlikeUnits(metrics);
+  return units.empty() ? "" : absl::StrCat("the tasks' units differ (", units, ")");
 }
 
 AblationResult AnalyseAblation(Ablation ablation, double confidence) {

@@ -71,6 +71,9 @@ struct Ablation {
   std::vector<AblationTask> tasks;
   // Which factor is the two cells of a suite's pair; -1 = none is.
   int pair_factor = -1;
+  // "the tasks' units differ (bits/byte, bits/dim)": why no effect has an average over the tasks;
+  // empty where all have one unit.
+  std::string why_no_average() const;
 };
 
 // One effect on one task, on the average of the tasks, or of one task against another.

@@ -328,6 +328,8 @@ std::string WriteAblationJson(const AblationReport& report) {
       design["effects"].push_back(EffectJson(result, effect));
     for (const PublishedTable& published : report.published)
       design["published"].push_back(PrintedJson(result, published));
+    if (const std::string why = result.ablation.why_no_average(); !why.empty())
+      design["no_average"] = why;
     json["designs"].push_back(std::move(design));
   }
   if (!report.notes.empty()) json["notes"] = report.notes;

@@ -254,6 +254,11 @@ std::vector<std::string> AblationWords(const AblationResult& result) {
   }
   const std::string interactions = InteractionWords(result);
   if (!interactions.empty()) sentences.push_back(interactions);
+  if (const std::string why = result.ablation.why_no_average(); !why.empty()) {
+    sentences.push_back(absl::StrCat(
+        "There is no average over the tasks, and no difference between tasks of unlike units: ",
+        why, "."));
+  }
   for (std::string& limit : Limits(result)) sentences.push_back(std::move(limit));
   return sentences;
 }

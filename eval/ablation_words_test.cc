@@ -62,6 +62,35 @@ TEST(AblationWords, AnAverageOverTasksThatAreNotShownToDifferStands) {
               Not(HasSubstr("differ between tasks")));
 }
 
+// The JSON of a design of two tasks by these metrics, with its page as `page`.
+nlohmann::json JsonOfTasksBy(const Metric* first, const Metric* second) {
+  AblationTask digits = TaskWithEffect("digits", {300, 302, 298});
+  AblationTask reviews = TaskWithEffect("reviews", {300, 303, 297});
+  digits.metric = first;
+  reviews.metric = second;
+  const AblationReport report = {"mine", "", {Analysed({digits, reviews})}};
+  nlohmann::json json = nlohmann::json::parse(WriteAblationJson(report))["designs"][0];
+  json["page"] = WriteAblation(report);
+  return json;
+}
+
+TEST(AblationWords, UnlikeUnitsAreWhyThereIsNoAverage) {
+  TaskSpec pixels, bytes;
+  pixels.set_content(TaskSpec::GREY_IMAGE);
+  bytes.set_content(TaskSpec::TEXT);
+  bytes.set_vocabulary_size(257);
+  const Metric* const dims = *MetricOf(pixels, kBitsPerToken);
+  const auto unlike = JsonOfTasksBy(dims, *MetricOf(bytes, kBitsPerToken));
+  EXPECT_EQ(unlike["no_average"], "the tasks' units differ (bits/byte, bits/dim)");
+  EXPECT_THAT(unlike["page"].get<std::string>(),
+              HasSubstr("\nThere is no average over the tasks, and no difference between tasks of "
+                        "unlike units: the tasks' units differ (bits/byte, bits/dim).\n"));
+  const auto alike = JsonOfTasksBy(dims, dims);
+  EXPECT_FALSE(alike.contains("no_average"));
+  EXPECT_THAT(alike["page"].get<std::string>(),
+              AllOf(HasSubstr("the average of the tasks"), Not(HasSubstr("no average"))));
+}
+
 TEST(AblationWords, LevelsThatScoreAlikeAreSaidToDoSo) {
   const std::string alike = "Both gave the same score on every example with every seed";
   const AblationResult none = Analysed({TaskWithEffect("image", {0, 0, 0})});
