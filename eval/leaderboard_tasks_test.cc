@@ -16,6 +16,7 @@
 namespace lra {
 namespace {
 
+using ::lra::testing::Build;
 using ::lra::testing::MakeBaseline;
 using ::lra::testing::MakeRun;
 using ::lra::testing::SetCorrect;
@@ -24,12 +25,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
-
-Leaderboard Build(const std::vector<LocatedRecord>& runs) {
-  auto board = BuildLeaderboard({.runs = runs, .unfinished = {}}, {}, {});
-  EXPECT_TRUE(board.ok()) << board.status();
-  return board.ok() ? *board : Leaderboard();
-}
 
 const LeaderboardCell& OnlyCell(const Leaderboard& board) {
   return *board.tables.at(0).rows.back().cells.at(0);

@@ -12,18 +12,13 @@
 namespace lra {
 namespace {
 
+using ::lra::testing::Build;
 using ::lra::testing::MakeBaseline;
 using ::lra::testing::MakeRun;
 using ::lra::testing::SetCorrect;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-Leaderboard Build(const std::vector<LocatedRecord>& runs) {
-  auto board = BuildLeaderboard({.runs = runs, .unfinished = {}}, {}, {});
-  EXPECT_TRUE(board.ok()) << board.status();
-  return board.ok() ? *board : Leaderboard();
-}
 
 std::vector<std::string> Labels(const LeaderboardTable& table) {
   std::vector<std::string> labels;
