@@ -7,8 +7,8 @@
 namespace {
 
 // LibTorch takes its operators back one by one as a program ends: 70 ms, more than a quarter of a
-// short command's time. Not beside what writes its findings as the program ends: profilers, which
-// are loaded by one of the first two variables, and jemalloc's statistics, which the third asks for.
+// short command's time. Not beside what writes its findings as the program ends: profilers, loaded
+// by one of the first two variables, and jemalloc's statistics, which the third asks for.
 bool MayEndAtOnce() {
 #ifdef LRA_SANITIZED  // leaks are looked for as a program ends
   return false;
