@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Scripts with stand-ins for what they call: when scripts/setup fetches LibTorch and configures anew, what scripts/package takes, and
-# that it ends where a build fails, what
-# benchmarks/attention_pair.py finds fault with, what scripts/new writes. And what holds for every script.
+# Scripts with stand-ins for what they call: when scripts/setup fetches LibTorch and configures anew, what scripts/package takes,
+# and that it ends where a build fails, what benchmarks/attention_pair.py finds fault with, what scripts/new writes. And what holds
+# for every script.
 # usage: scripts_test.sh SOURCE_DIR
 set -euo pipefail
 unset CDPATH LRA_LIBTORCH PYTHONPATH
@@ -73,6 +73,23 @@ expect 0 '^not fetched$' again
 mkdir "$work/torch" && echo "__version__ = '2.15.0'" >"$work/torch/version.py"
 libtorch "$tree/third_party/libtorch" 2.14.0+cu130  # which CMake would take before Python's
 PYTHONPATH=$work expect 0 '^fetched 1$' again
+# An unpacked archive has no folder torch/ and no version.py.
+unpack() { rm -rf "$tree/third_party/libtorch"{,.new} && libtorch "$tree/third_party/libtorch.new" && mv "$tree/third_party/libtorch"{.new/torch,}; }
+for version in "$default_version" "$default_version+cpu"; do
+  unpack && rm "$tree/third_party/libtorch/version.py" && echo "$version" >"$tree/third_party/libtorch/build-version"
+  expect 0 '^not fetched$' again
+done
+unpack && rm "$tree/third_party/libtorch/version.py" && echo "${default_version}1" >"$tree/third_party/libtorch/build-version"
+expect 0 '^fetched 1$' again
+# Where nothing may be written (to root all may, so a file stands in the folder's place) setup says what helps.
+start_anew
+touch "$tree/third_party"
+expect 0 "^setup: no whole LibTorch .*/third_party cannot be written: set LRA_LIBTORCH, or make" again
+rm "$tree/third_party"
+if [ "$(id -u)" != 0 ]; then
+  mkdir -m a-w "$tree/third_party"
+  expect 0 "^setup: no whole LibTorch .*/third_party cannot be written: set LRA_LIBTORCH, or make" again
+fi
 
 # Two at once fetch once; the second waits.
 start_anew
@@ -94,6 +111,17 @@ expect 0 '^not configured$' configures scripts/setup dev
 expect 0 '^dev$' configures env LRA_LIBTORCH="$work/other" scripts/setup dev
 expect 0 '^not configured$' configures env LRA_LIBTORCH=../other scripts/setup dev
 expect 0 '^dev$' configures scripts/setup dev
+# A configuration by hand with the same one keeps its options, and one with another does not without a word.
+by_hand() { (cd "$tree" && rm -f build/dev/libtorch && printf '%s\n' "LibTorch_ROOT:PATH=$1" 'LRA_CUDA:BOOL=ON' >build/dev/CMakeCache.txt); }
+mkdir "$work/other/torch"
+for root in "$work/other" "$work/other/torch" ''; do
+  by_hand "$root"
+  expect 0 '^not configured$' configures env LRA_LIBTORCH="$work/other" scripts/setup dev
+  expect 0 "^$work/other$" cat "$tree/build/dev/libtorch"
+  expect 0 'LRA_CUDA:BOOL=ON' cat "$tree/build/dev/CMakeCache.txt"
+done
+by_hand "$work/torch"
+expect 0 'options \(as -DLRA_CUDA=ON\) are dropped$' env -C "$tree" LRA_LIBTORCH="$work/other" scripts/setup dev
 
 # A wrong command line or an old CMake is refused before anything is fetched.
 start_anew
