@@ -2,8 +2,8 @@
 # installed Python torch. The wheel's own TorchConfig insists on CUDA; nothing here does.
 #
 # LRA_LIBTORCH (CMake or environment variable: the folder that holds include/ and lib/, or a folder that holds torch/)
-# is taken or an error. Without it the project's third_party/libtorch (scripts/setup), then Python's torch (found, not
-# imported). Result: LibTorch_FOUND, LibTorch_VERSION, LibTorch_ROOT.
+# is taken, or LibTorch is not found. Without it the project's third_party/libtorch (scripts/setup), then Python's torch
+# (found, not imported). Result: LibTorch_FOUND, LibTorch_VERSION, LibTorch_ROOT, or LibTorch_NOT_FOUND_MESSAGE.
 set(_lra_torch_given "${LRA_LIBTORCH}")
 if(NOT _lra_torch_given)
   set(_lra_torch_given "$ENV{LRA_LIBTORCH}")
@@ -20,11 +20,11 @@ if(_lra_torch_given)
 endif()
 
 find_path(LibTorch_ROOT include/ATen/ATen.h PATHS ${_lra_torch} ${_lra_torch}/torch NO_DEFAULT_PATH)
+set(_lra_reason "run scripts/setup, or set LRA_LIBTORCH to a folder with include/ and lib/ of LibTorch 2.11 or newer")
 if(NOT LibTorch_ROOT AND _lra_torch_given)
-  message(FATAL_ERROR "LRA_LIBTORCH is ${_lra_torch_given}, but neither ${_lra_torch}/include/ATen/ATen.h nor "
+  string(CONCAT _lra_reason "LRA_LIBTORCH is ${_lra_torch_given}, but neither ${_lra_torch}/include/ATen/ATen.h nor "
     "${_lra_torch}/torch/include/ATen/ATen.h is there: name a folder with include/ and lib/ of LibTorch, or unset it")
-endif()
-if(NOT LibTorch_ROOT)
+elseif(NOT LibTorch_ROOT)
   find_program(_lra_python NAMES python3)
   if(_lra_python)
     execute_process(COMMAND ${_lra_python} -c
@@ -51,7 +51,10 @@ endif()
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(LibTorch
   REQUIRED_VARS LibTorch_ROOT LibTorch_CPU_LIBRARY LibTorch_C10_LIBRARY VERSION_VAR LibTorch_VERSION
-  REASON_FAILURE_MESSAGE "run scripts/setup, or set LRA_LIBTORCH to a folder with include/ and lib/ of LibTorch 2.11 or newer")
+  REASON_FAILURE_MESSAGE "${_lra_reason}")
+if(NOT LibTorch_FOUND)
+  set(LibTorch_NOT_FOUND_MESSAGE "${_lra_reason}")
+endif()
 
 if(LibTorch_FOUND AND NOT TARGET LibTorch::torch)
   # Only LibTorch's own headers are linked here: others in the wheel (an old google/protobuf, fmt, dnnl) would hide the

@@ -35,12 +35,18 @@ libtorch find/third_party/libtorch/torch 2.15.0
 project find 'find_package(LibTorch 2.11 REQUIRED)
 message("takes ${LibTorch_ROOT} of ${LibTorch_VERSION}")'
 configure() { cmake -S find -B "$@"; }
+project optional 'find_package(LibTorch 2.11 ${how})
+message("found: ${LibTorch_FOUND}, ${LibTorch_NOT_FOUND_MESSAGE}")'
 expect 0 "^takes $work/find/third_party/libtorch/torch of 2.15.0$" configure default
 for wrong in "$work/typo" typo/libtorch; do
   expect 1 "(LRA_LIBTORCH is|^) *$wrong," configure "wrong $wrong" -DLRA_LIBTORCH="$wrong"
   expect 1 "(LRA_LIBTORCH is|^) *$wrong," env LRA_LIBTORCH="$wrong" cmake -S find -B "in environment $wrong"
   expect 1 "(LRA_LIBTORCH is|^) *$wrong," env LRA_LIBTORCH="$wrong" cmake -S find -B default
 done
+expect 0 "^found: FALSE, LRA_LIBTORCH is $work/typo, but" cmake -S optional -B optional/build -DLRA_LIBTORCH="$work/typo"
+expect 0 "^found: FALSE, LRA_LIBTORCH is $work/typo, but" cmake -S optional -B optional/build -Dhow=QUIET
+absent 'Could NOT find'
+expect 0 '^found: TRUE, $' cmake -S optional -B optional/build -DLRA_LIBTORCH="$work/first"
 expect 0 "^takes $work/first/torch of 2.15.0$" configure given -DLRA_LIBTORCH="$work/first"
 expect 0 "^takes $work/first/torch of" configure given
 expect 0 "^takes $work/second of 2.11.0$" configure given -DLRA_LIBTORCH="$work/second"
@@ -68,7 +74,7 @@ expect 0 '^needs LibTorch;2.15.0;EXACT$' cmake -DLRA_WITH_LIBTORCH=ON -P config.
 expect 0 "LibTorch from <$work/first/torch>$" cmake -DLRA_WITH_LIBTORCH=ON -P config.cmake
 expect 0 'LibTorch from <>$' cmake -DLRA_WITH_LIBTORCH=OFF -P config.cmake
 absent 'needs LibTorch'
-mv first elsewhere  # then it is looked for as if nothing had been known
+mv first elsewhere && mkdir -p first/torch  # then it is looked for as if nothing had been known
 expect 0 'LibTorch from <>$' cmake -DLRA_WITH_LIBTORCH=ON -P config.cmake
 
 # --- Compilers ---
