@@ -14,8 +14,9 @@ import sys
 import tarfile
 import tempfile
 import time
+import types
 
-# $STATE/log has its command lines. `train` fails at once, $BENCH says whether `bench step` ends, and runs of the suite are called
+# $STATE/log has its command lines. `train` fails at once or, where $TRAINS is set, ends the first time and then never; $BENCH says whether `bench step` ends, and runs of the suite are called
 # ends, saves and stays, by what they do.
 PROGRAM = r"""#!/usr/bin/env bash
 echo "$*" >>"$STATE/log"
@@ -27,7 +28,12 @@ done
 case "$1 ${2-} $cell" in
   "list "*) echo "{\"$2\": []}" ;;
   "data prepare "*) mkdir -p "$out" ;;
-  "train "*) exit 3 ;;
+  "train "*)
+    [ -n "${TRAINS-}" ] || exit 3
+    mkdir -p "$out/checkpoint"
+    if mkdir "$STATE/ended" 2>/dev/null; then touch "$out/record.json" "$out/checkpoint/latest"; exit; fi
+    touch "$out/checkpoint/latest"
+    exec sleep 300 ;;
   "bench step "*)
     if [ "$BENCH" = ends ]; then echo '{"rows": [{"label": "linear", "results": [{"outcome": "MEASURED"}]}]}' >"$out"; exit; fi
     printf '%s: %s ms\n' "linear, eager PyTorch, repetition 1" 8.1 "linear, repetition 1" 12.2 "linear, repetition 2" 12.0 >&2
@@ -210,6 +216,17 @@ def test_kills_after_mps(module, folder):
     expect(len(files_of(place.tmp)) == 1, f"in the temporary folder: {files_of(place.tmp)}")
 
 
+def test_kills_again(module, folder):
+    place = Place(folder, TRAINS="1")
+    os.environ.update(place.variables)
+    report = module.Report(place.out, time.monotonic() + 60)
+    options = types.SimpleNamespace(lra=place.words[1], work=place.work)
+    killed = sys.modules["gpu_runs"].kill_training(report, options, 30, 3)
+    del os.environ["TRAINS"]
+    expect(killed and report.stages[-1]["outcome"] == "ok", f"a training that had ended is not begun again: {report.stages}")
+    expect(files_of(killed[1]) == ["checkpoint"], f"left of the one that had ended: {files_of(killed[1])}")
+
+
 def main():
     root = os.path.abspath(sys.argv[1])
     module = load(root)
@@ -219,6 +236,7 @@ def main():
         test_order_of_steps(module, folder / "order")
         test_stopped_cells(root, folder / "cells")
         test_kills_after_mps(module, folder / "mps")
+        test_kills_again(module, folder / "kills")
     print("stopped stages leave what they have measured, and nothing that computes")
 
 
