@@ -7,41 +7,26 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <functional>
 #include <memory>
 #include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "datasets/loader.h"
 #include "eval/run_record.h"
 #include "models/attention_names.h"
 #include "models/base/device_work.h"
-#include "models/base/fake_device.h"
-#include "models/base/fake_refusal.h"
 #include "models/next_token_model.h"
 #include "run_folder/divergence.h"
-#include "tests/training_fixture.h"
+#include "tests/step_graphs_fixture.h"
 #include "train/label_objective.h"
 #include "train/trainer.h"
 
 namespace lra {
 namespace {
 
-using testing::AllOf;
 using testing::HasSubstr;
-using testing::IsEmpty;
-
-// What one step leaves.
-struct Left {
-  double loss, correct, gradient_norm;
-  bool operator==(const Left&) const = default;
-};
-std::ostream& operator<<(std::ostream& out, const Left& left) {
-  return out << left.loss << " " << left.correct << " " << left.gradient_norm;
-}
 
 // Gives steps the number of the host instead of the device's.
 class BakedWork : public WholeBatchWork {
@@ -71,97 +56,6 @@ class BakedStep : public LabelObjective {
 
  private:
   const BakedWork work_;
-};
-
-class StepGraphsTest : public TrainerTest {
- protected:
-  static constexpr int64_t kSteps = 24, kBatch = 8;
-
-  void SetUp() override { FakeDevice(); }  // before the first backward
-
-  static TrainRequest OnFake(const std::string& name, const std::string& attention,
-                             const std::vector<std::string>& sets, const std::string& graphs) {
-    std::vector<std::string> all = {
-        "view.max_length_tokens=44"};  // less than 128: less to wait for
-    all.insert(all.end(), sets.begin(), sets.end());
-    TrainRequest request = Request(name, attention, all);
-    request.runtime.set_device("fake");
-    request.graphs = graphs;
-    return request;
-  }
-
-  static HostBatch BatchAt(const lra::Run& run, int64_t step) {
-    std::vector<int64_t> ids(kBatch);
-    for (int64_t i = 0; i < kBatch; ++i) ids[i] = (kBatch * step + i) % run.train.size();
-    return MakeBatch(run.train, ids);
-  }
-
-  // Steps of a fresh run, asked for operator by operator.
-  static std::vector<Left> Eager(const TrainRequest& request) {
-    const auto run = OpenRun(request);
-    EXPECT_TRUE(run.ok()) << run.status();
-    const StreamScope stream((*run)->model->parameters().device());
-    const LabelObjective objective(**run);
-    std::vector<Left> all;
-    for (int64_t step = 0; step < kSteps; ++step) {
-      const HostBatch batch = objective.whole_batch_work()->Shaped(BatchAt(**run, step));
-      (*run)->optimizer->ZeroGradients();
-      auto result =
-          objective.AddGradient(batch, 0, {.training = true, .step = static_cast<uint32_t>(step)});
-      EXPECT_TRUE(result.ok()) << result.status();
-      const at::Tensor norm = (*run)->optimizer->StepOnDevice(objective.MakeSchedule(step).At(step),
-                                                              result->on_device.select(0, 0));
-      result->Read();
-      all.push_back({result->loss_sum, static_cast<double>(result->correct), norm.item<double>()});
-    }
-    return all;
-  }
-
-  // The same repeated. `make` gives the objective.
-  using MakeObjective =
-      std::function<std::unique_ptr<LabelObjective>(const lra::Run& run, const int64_t* step)>;
-  static std::vector<Left> Repeated(const TrainRequest& request, const MakeObjective& make) {
-    const auto run = OpenRun(request);
-    EXPECT_TRUE(run.ok()) << run.status();
-    const StreamScope stream((*run)->model->parameters().device());
-    int64_t step = 0;
-    const auto objective = make(**run, &step);
-    const Stage stage = LabelStage(*objective, run->get());
-    UploadSlots uploads((*run)->model->parameters().device());
-    const auto graphs = StepGraphs::Create(**run, stage, &uploads);
-    if (graphs == nullptr) return {};
-    std::vector<Left> all;
-    for (; step < kSteps; ++step) {
-      auto asked = graphs->Take(BatchAt(**run, step), step, objective->MakeSchedule(step).At(step));
-      EXPECT_TRUE(asked.ok()) << asked.status();
-      // What depends on padding keeps its lengths, and so has more shapes than one.
-      if (!objective->depends_on_padding()) {
-        EXPECT_EQ(asked->is_repeated, step >= StepGraphs::kWarmUpSteps) << step;
-      }
-      asked->result.Read();
-      all.push_back({asked->result.loss_sum, static_cast<double>(asked->result.correct),
-                     asked->gradient_norm.item<double>()});
-    }
-    EXPECT_GE(graphs->captures(), 1);
-    return all;
-  }
-  static std::unique_ptr<LabelObjective> Real(const lra::Run& run, const int64_t*) {
-    return std::make_unique<LabelObjective>(run);
-  }
-
-  static std::string NoteOf(const TrainRequest& asked) {
-    TrainRequest request = asked;
-    request.runtime.set_quiet(false);
-    testing::internal::CaptureStderr();
-    const auto run = OpenRun(request);
-    EXPECT_TRUE(run.ok()) << run.status();
-    const LabelObjective objective(**run);
-    Stage stage = LabelStage(objective, run->get());
-    stage.micro_batch_examples = request.runtime.micro_batch_examples();
-    UploadSlots uploads((*run)->model->parameters().device());
-    EXPECT_EQ(StepGraphs::Create(**run, stage, &uploads), nullptr);
-    return testing::internal::GetCapturedStderr();
-  }
 };
 
 TEST_F(StepGraphsTest, EveryAttentionStepsAsWithoutGraphs) {
@@ -286,73 +180,6 @@ TEST_F(StepGraphsTest, WhatIsUsedLeastGivesWay) {
   EXPECT_FALSE(take(3, 1));
   EXPECT_TRUE(take(2, 1)) << "used too often to go";
   EXPECT_EQ(graphs->captures(), 3);
-}
-
-// All of the step was asked for when the device refuses it: its update was counted, by which RADAM
-// rectifies and an average weighs.
-TEST_F(StepGraphsTest, ARefusedCaptureIsNoUpdate) {
-  const std::vector<std::string> sets = {"model.layers=1", "train.steps=40", "optimizer.kind=RADAM",
-                                         "optimizer.average_decay=0.9"};
-  const std::vector<Left> eager = Eager(OnFake("eager", "linear", sets, "on"));
-  const auto run = OpenRun(OnFake("refused", "linear", sets, "on"));
-  ASSERT_TRUE(run.ok()) << run.status();
-  const StreamScope stream((*run)->model->parameters().device());
-  const LabelObjective objective(**run);
-  const Stage stage = LabelStage(objective, run->get());
-  UploadSlots uploads((*run)->model->parameters().device());
-  const auto graphs = StepGraphs::Create(**run, stage, &uploads);
-  ASSERT_NE(graphs, nullptr);
-  const FakeGraphRefusal refusal;
-  testing::internal::CaptureStderr();
-  std::vector<Left> all;
-  for (int64_t step = 0; step < kSteps; ++step) {
-    auto asked = graphs->Take(BatchAt(**run, step), step, objective.MakeSchedule(step).At(step));
-    ASSERT_TRUE(asked.ok()) << asked.status();
-    EXPECT_FALSE(asked->is_repeated) << step;
-    asked->result.Read();
-    all.push_back({asked->result.loss_sum, static_cast<double>(asked->result.correct),
-                   asked->gradient_norm.item<double>()});
-  }
-  // The run is quiet, and yet slower than its user thinks.
-  EXPECT_THAT(testing::internal::GetCapturedStderr(),
-              AllOf(HasSubstr("warning: graphs: training asks for each operator by itself: "),
-                    HasSubstr("refuses the graph")));
-  EXPECT_EQ(all, eager);
-  const WeightAverage::Scope judged = (*run)->optimizer->UseJudgedWeights();
-  const auto state = (*run)->optimizer->State();
-  EXPECT_EQ(state.back().first, "average_updates");
-  EXPECT_EQ(state.back().second.item<double>(), kSteps);
-}
-
-// A rate that ruins the weights makes the next step fail, by itself or in a graph.
-TEST_F(StepGraphsTest, StatisticsOfAVoidStepAreVoid) {
-  for (const int64_t ruin : {int64_t{1}, int64_t{10}}) {
-    SCOPED_TRACE(ruin);
-    const auto run = OpenRun(OnFake(
-        absl::StrCat("void", ruin), "linear",
-        {"model.layers=1", "train.steps=40", "model.norm=BATCH", "model.pooled_norm=OVER_EXAMPLES"},
-        "on"));
-    ASSERT_TRUE(run.ok()) << run.status();
-    const StreamScope stream((*run)->model->parameters().device());
-    const LabelObjective objective(**run);
-    const Stage stage = LabelStage(objective, run->get());
-    UploadSlots uploads((*run)->model->parameters().device());
-    const auto graphs = StepGraphs::Create(**run, stage, &uploads);
-    ASSERT_NE(graphs, nullptr);
-    for (int64_t step = 0; step < kSteps; ++step) {
-      std::vector<at::Tensor> was;
-      for (const Parameter& buffer : objective.parameters().buffers())
-        was.push_back(buffer.value.cpu().clone());
-      ScheduleValue schedule = objective.MakeSchedule(step).At(step);
-      if (step == ruin) schedule.learning_rate = INFINITY;
-      ASSERT_TRUE(graphs->Take(BatchAt(**run, step), step, schedule).ok()) << step;
-      for (size_t i = 0; i < was.size(); ++i) {
-        const at::Tensor is = objective.parameters().buffers()[i].value.cpu();
-        EXPECT_EQ(is.equal(was[i]), step > ruin) << step << " " << i;
-      }
-    }
-    EXPECT_EQ(graphs->captures(), 1);
-  }
 }
 
 TEST_F(StepGraphsTest, SaysWhyNot) {
