@@ -40,7 +40,7 @@ grep -q '^| suites | failed: .*nosuch' "$work/none/report.md" || fail "the unkno
 cat >"$work/other" <<PROGRAM
 #!/usr/bin/env bash
 case "\$*" in
-  *train*"repeat 2"*) "$lra" "\$@" --set schedule.learning_rate=0.5 ;;
+  *train*"repeat 2"*) "$lra" "\$@" --set schedule.learning_rate=0.25 ;;
   *train*linear*fake*) exit 3 ;;
   *train*transformer*fake*) "$lra" "\$@" --set schedule.learning_rate=0.5 ;;
   *train*cosformer*fake*) "$lra" "\$@" --set train.log_every_steps=2 ;;
