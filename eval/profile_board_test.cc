@@ -165,22 +165,25 @@ TEST_F(ProfileBoardTest, SettingsApartAndOtherExamplesInOtherGroups) {
   EXPECT_EQ((*groups)[0].settings.size() + (*groups)[1].settings.size(), 3u);
 }
 
+void SetEightFields(ModelConfig* model) {
+  model->set_layers(3);
+  model->set_width(48);
+  model->set_heads(3);
+  model->set_qkv_width(24);
+  model->set_mlp_width(96);
+  model->set_head_width(32);
+  model->set_dropout(0.5);
+  model->set_stem_tokens(7);
+}
+
 // Nine fields of a third come before the one in which two settings differ, and a heading has eight.
 TEST_F(ProfileBoardTest, SettingsOfManyFieldsAreNamedByWhatTellsThemApart) {
   AddRow("linear", {FirstRight(200, kExamples)});
   Add({.method = "linear"}, FirstRight(100, kExamples),
       [](RunRecord* record) { record->mutable_config()->mutable_train()->set_steps(300); });
   Add({.method = "linear"}, FirstRight(50, kExamples), [](RunRecord* record) {
-    ModelConfig* const model = record->mutable_config()->mutable_model();
-    model->set_layers(3);
-    model->set_width(48);
-    model->set_heads(3);
-    model->set_qkv_width(24);
-    model->set_mlp_width(96);
-    model->set_head_width(32);
-    model->set_dropout(0.5);
-    model->set_stem_tokens(7);
-    model->set_attention_filter_tokens(3);
+    SetEightFields(record->mutable_config()->mutable_model());
+    record->mutable_config()->mutable_model()->set_attention_filter_tokens(3);
   });
   const ProfileGroup group = Group();
   ASSERT_EQ(group.settings.size(), 3u);
@@ -214,17 +217,8 @@ TEST_F(ProfileBoardTest, AHeadingHasAFieldForEverySettingThatItIsToldFrom) {
     train->set_drop_last(true);
     train->set_early_stop_evaluations(3);
   });
-  Add({.method = "linear"}, FirstRight(50, kExamples), [](RunRecord* record) {
-    ModelConfig* const model = record->mutable_config()->mutable_model();
-    model->set_layers(3);
-    model->set_width(48);
-    model->set_heads(3);
-    model->set_qkv_width(24);
-    model->set_mlp_width(96);
-    model->set_head_width(32);
-    model->set_dropout(0.5);
-    model->set_stem_tokens(7);
-  });
+  Add({.method = "linear"}, FirstRight(50, kExamples),
+      [](RunRecord* record) { SetEightFields(record->mutable_config()->mutable_model()); });
   const ProfileGroup group = Group();
   ASSERT_EQ(group.settings.size(), 4u);
   const ProfiledSetting& plain = group.settings[0];
