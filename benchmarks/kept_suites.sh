@@ -146,7 +146,7 @@ table_page() {
   # shellcheck disable=SC2086
   "$lra" table "docs/records/$1" --published ${printed:-cosformer2022 lra2020} --cost --format md
   [ ! -f "docs/records/$1/paired" ] || paired "$1"
-  printf '\n## Learning curves\n'
+  printf '\n## Learning curves\n\nOf more than seven rows the seven best are drawn.\n'
   curves "$1"
 }
 
