@@ -110,8 +110,8 @@ absl::StatusOr<Manifest> ManifestOf(const TrainRequest& request) {
   return ManifestWithoutData(task);
 }
 
-// With several seeds, this shows the configuration of the first; the others differ in the seed
-// only.
+// With several seeds, this shows the configuration of the first; the others differ in the seed and
+// in the encoder where each seed has its own.
 absl::Status Show(const TrainFlags& flags, bool shows_groups, const CommandContext& context) {
   LRA_ASSIGN_OR_RETURN(const std::vector<TrainRequest> requests,
                        MakeTrainRequests(flags.Choice(context)));

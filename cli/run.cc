@@ -55,7 +55,8 @@ void AddRunCommand(CLI::App* app, CommandContext* context) {
             {.value = kFolderValue});
   AddOption(command, "--init-from", &flags->init_from,
             "A run, checkpoint or weights file; runs for which the suite sets "
-            "encoder_weights_sha256={init-from} start from its encoder",
+            "encoder_weights_sha256={init-from} start from its encoder; "
+            "'RUNS/{attention}-s{seed}' names one for each of them",
             {.value = kRunValue});
   AddSwitch(
       command, "--dry-run", &flags->how.is_dry,

@@ -26,7 +26,8 @@ void TrainFlags::Add(CLI::App* command, CommandContext* context) {
             {.value = kRunValue});
   AddOption(command, "--init-from", &init_from_,
             "Start a new run from the encoder of a checkpoint, a run or a weights file, under a "
-            "fresh head: for another task that reads the same ids, or another attention",
+            "fresh head: for another task that reads the same ids, or another attention; "
+            "'RUN-s{seed}' names one for each seed",
             {.value = kRunValue});
   AddDevice(command, &device_);
   AddOption(command, "--graphs", &graphs_,

@@ -232,6 +232,11 @@ TEST(AblationText, WordsSayWhichStartsNoSeedChanges) {
   EXPECT_EQ(words.back(),
             "Runs that begin from another run's encoder begin from the same with every seed: the "
             "intervals do not cover another, and the budget does not count its training.");
+  ablation.tasks[0].starts = {"another run's encoder, each seed its own"};
+  EXPECT_EQ(AblationWords(AnalyseAblation(ablation, 0.95)).back(),
+            "Runs that begin from another run's encoder, each seed its own, do so by one recipe a "
+            "cell: the intervals cover other encoders of it, and the budget does not count their "
+            "training.");
 }
 
 // A mean over cells that differ is told as such, with the cells' own effects.

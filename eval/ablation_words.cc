@@ -10,6 +10,7 @@
 #include "eval/compare_methods.h"
 #include "eval/comparison.h"
 #include "eval/difference_text.h"
+#include "eval/starting_run.h"
 
 namespace lra {
 namespace {
@@ -214,6 +215,12 @@ std::vector<std::string> Limits(const AblationResult& result) {
   limits.push_back(
       "All of this is about new seeds and new examples at these settings; other sizes, budgets, "
       "tuning and data were not varied.");
+  if (starts.erase(kOwnEncoder) > 0) {
+    limits.push_back(
+        absl::StrCat("Runs that begin from ", kOwnEncoder,
+                     ", do so by one recipe a cell: the intervals cover other encoders "
+                     "of it, and the budget does not count their training."));
+  }
   if (!starts.empty()) {
     limits.push_back(absl::StrCat(
         "Runs that begin from ", absl::StrJoin(starts, " or "),

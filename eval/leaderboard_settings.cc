@@ -57,6 +57,9 @@ RunRecord SettingOf(const RunRecord& record) {
   // What a search found may differ between methods and seeds; what was searched may not.
   if (record.config().has_search())
     setting.mutable_config()->mutable_schedule()->clear_learning_rate();
+  // So may the weights of encoders that seeds have of their own; how they were made may not.
+  if (record.config().has_encoder_recipe())
+    setting.mutable_config()->clear_encoder_weights_sha256();
   *setting.mutable_data() = record.data();
   if (Departs(record)) *setting.mutable_later_look() = DepartureOf(record);
   return setting;
@@ -87,6 +90,7 @@ std::string SetByHand(const RunRecord& record,
         absl::StartsWith(path, "attention."))
       continue;
     if (path == "schedule.learning_rate" && record.config().has_search()) continue;
+    if (path == "encoder_weights_sha256" && record.config().has_encoder_recipe()) continue;
     if (!IsRule(origin->second) && counts(path))
       overrides.push_back(absl::StrCat(path, "=", value));
   }

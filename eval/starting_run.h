@@ -10,11 +10,15 @@ namespace lra {
 
 inline constexpr char kAnotherEncoder[] = "another run's encoder";  // `lra train --init-from`
 inline constexpr char kAnotherWeights[] = "another run's weights";  // `lra train --from`
+// `lra train --init-from 'RUN-s{seed}'`
+inline constexpr char kOwnEncoder[] = "another run's encoder, each seed its own";
 
 // One of these; empty of a run that began from initial weights.
 inline std::string StartingRunOf(const RunRecord& record) {
-  if (record.config().has_encoder_weights_sha256()) return kAnotherEncoder;
-  return record.config().has_start_weights_sha256() ? kAnotherWeights : "";
+  const ExperimentConfig& config = record.config();
+  if (config.has_encoder_recipe()) return kOwnEncoder;
+  if (config.has_encoder_weights_sha256()) return kAnotherEncoder;
+  return config.has_start_weights_sha256() ? kAnotherWeights : "";
 }
 
 }  // namespace lra

@@ -1,6 +1,7 @@
 // The sentences under a table that say how to read it.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <set>
 #include <string>
 #include <vector>
@@ -36,6 +37,11 @@ bool AnyCellOf(const LeaderboardTable& table, CellTest test) {
 bool AnyCell(const Leaderboard& board, CellTest test) {
   return std::any_of(board.tables.begin(), board.tables.end(),
                      [&](const LeaderboardTable& table) { return AnyCellOf(table, test); });
+}
+
+bool HasAverage(const Leaderboard& board) {
+  return std::any_of(board.tables.begin(), board.tables.end(),
+                     [](const LeaderboardTable& table) { return table.has_average(); });
 }
 
 bool HasRunsAbove(const LeaderboardCell& cell) { return cell.learned.runs_above.has_value(); }
@@ -103,6 +109,11 @@ std::vector<std::string> ExplainMarks(const Leaderboard& board) {
       {[](const LeaderboardCell& cell) { return cell.starts.contains(kAnotherEncoder); },
        "From another run's encoder: all seeds begin from it; the interval does not cover another "
        "one, and the budget does not count its training."},
+      {[](const LeaderboardCell& cell) { return cell.starts.contains(kOwnEncoder); },
+       "From another run's encoder, each seed its own: made by one recipe, each with the run's "
+       "seed; "
+       "the interval covers other encoders of that recipe, and the budget does not count their "
+       "training."},
       {[](const LeaderboardCell& cell) { return cell.starts.contains(kAnotherWeights); },
        "From another run's weights: all seeds begin from them; the interval does not cover "
        "others, and the budget does not count their training."},
@@ -141,13 +152,14 @@ std::vector<std::string> Legend(const Leaderboard& board) {
                       "selected; training without labels before (pretrained); an early stop; "
                       "parameters of a model that is more than %g %% larger than the transformer.",
                       100 * kParameterAllowance),
-      "The average is over all tasks of the table, for rows that have them all; its interval is "
-      "for "
-      "these tasks.",
+      HasAverage(board) ? "The average is over all tasks of the table, for rows that have them "
+                          "all; its interval is for these tasks."
+                        : "",
       "Rows are ordered by their means; published rows come from other code, data and settings, "
       "carry no interval and are no part of the order.",
   };
-  sentences.insert(sentences.end(), rest.begin(), rest.end());
+  std::copy_if(rest.begin(), rest.end(), std::back_inserter(sentences),
+               [](const std::string& sentence) { return !sentence.empty(); });
   if (options.shows_cost && !board.tables.empty())
     sentences.push_back(internal::CostLegend(board.tables.front()));
   if (HasDifferences(board)) {

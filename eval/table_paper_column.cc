@@ -8,6 +8,7 @@
 #include "eval/latex_text.h"
 #include "eval/multiple.h"
 #include "eval/published.h"
+#include "eval/starting_run.h"
 
 namespace lra::internal {
 namespace {
@@ -34,7 +35,11 @@ constexpr PaperMarkText kPaperMarks[] = {
     {PaperMark::kPretrained, "$\\P$", "Pretrained without labels."},
     {PaperMark::kFromAnotherRun, "$\\|$",
      "From another run's encoder or weights, the same for all seeds: the interval does not cover "
-     "others, and the budget does not count their training."}};
+     "others, and the budget does not count their training."},
+    {PaperMark::kFromOwnEncoder, "$\\triangleright$",
+     "From another run's encoder, each seed its own, by one recipe: the budget does not count "
+     "their "
+     "training."}};
 static_assert(kParameterAllowance == 0.10);
 
 // "37.0" of a column with two decimals gets a space of a digit's width.
@@ -250,7 +255,9 @@ bool PaperColumn::HasMark(PaperMark mark, const LeaderboardCell& cell) {
     case PaperMark::kPretrained:
       return cell.pretrain_steps > 0;
     case PaperMark::kFromAnotherRun:
-      return !cell.starts.empty();
+      return cell.starts.contains(kAnotherEncoder) || cell.starts.contains(kAnotherWeights);
+    case PaperMark::kFromOwnEncoder:
+      return cell.starts.contains(kOwnEncoder);
     default:
       return false;
   }

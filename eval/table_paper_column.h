@@ -20,6 +20,7 @@ enum class PaperMark {
   kLarger,
   kPretrained,
   kFromAnotherRun,
+  kFromOwnEncoder,
   kLetters,
   kManyLetters,
   kFailures,

@@ -14,6 +14,7 @@ namespace {
 
 using ::lra::testing::MakeBaseline;
 using ::lra::testing::MakeRun;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -185,6 +186,11 @@ TEST(TablePaperTest, StartsFromAnotherRunAreMarked) {
   EXPECT_THAT(Paper({run}), HasSubstr("\\textsuperscript{$\\ast$$\\|$} \\\\\n"));
   EXPECT_THAT(Paper({run}),
               HasSubstr("\\textsuperscript{$\\|$}~From another run's encoder or weights"));
+  run.record.mutable_config()->set_encoder_recipe("5e");
+  EXPECT_THAT(Paper({run}),
+              AllOf(HasSubstr("\\textsuperscript{$\\triangleright$}~From another run's encoder, "
+                              "each seed its own"),
+                    Not(HasSubstr("encoder or weights"))));
 }
 
 TEST(TablePaperTest, WideTablesTakeThePage) {

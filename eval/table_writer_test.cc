@@ -193,6 +193,13 @@ TEST(TableWriterTest, ASingleRunIsMarkedWhereItsCountDoesNotDo) {
   EXPECT_THAT(Written({MakeRun({})}, TableFormat::kMarkdown), Not(HasSubstr("(counts)")));
 }
 
+TEST(TableWriterTest, TheAverageIsExplainedWhereThereIsOne) {
+  const char* const words = "- The average is over all tasks of the table";
+  EXPECT_THAT(Written({MakeRun({})}, TableFormat::kMarkdown), Not(HasSubstr(words)));
+  EXPECT_THAT(Written({MakeRun({}), MakeRun({.task = "text"})}, TableFormat::kMarkdown),
+              HasSubstr(words));
+}
+
 TEST(TableWriterTest, StartsFromAnotherRunAreMarked) {
   EXPECT_THAT(Written({MakeRun({})}, TableFormat::kMarkdown), Not(HasSubstr("another run")));
   LocatedRecord run = MakeRun({});
@@ -213,6 +220,32 @@ TEST(TableWriterTest, StartsFromAnotherRunAreMarked) {
               AllOf(HasSubstr("1 run; from another run's weights |"),
                     HasSubstr("- From another run's weights: all seeds begin from them; "),
                     Not(HasSubstr("another run's encoder"))));
+}
+
+// Seeds whose encoders are their own are one row; another recipe is another.
+TEST(TableWriterTest, SeedsFromEncodersOfTheirOwnAreOneCell) {
+  std::vector<LocatedRecord> runs;
+  for (uint32_t seed = 0; seed < 3; ++seed) {
+    runs.push_back(MakeRun({.seed = seed}));
+    RunRecord& record = runs.back().record;
+    for (const char* path : {"encoder_weights_sha256", "encoder_recipe"})
+      (*record.mutable_provenance())[path] = "--set";
+    record.mutable_config()->set_encoder_weights_sha256(absl::StrCat("0", seed));
+    record.mutable_config()->set_encoder_recipe("5e");
+  }
+  const std::string text = Written(runs, TableFormat::kMarkdown);
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("; from another run's encoder, each seed its own |"),
+                    HasSubstr("seeds linear 0, 1, 2"), HasSubstr("overridden: encoder_recipe=5e;"),
+                    HasSubstr("- From another run's encoder, each seed its own: made by one "
+                              "recipe, each with the run's seed; the interval covers other "
+                              "encoders of that recipe, and the budget does not count their "
+                              "training.\n"),
+                    Not(HasSubstr("all seeds begin"))));
+  runs[2].record.mutable_config()->set_encoder_recipe("6f");
+  const auto board = BuildLeaderboard({.runs = runs, .unfinished = {}}, {}, {});
+  ASSERT_TRUE(board.ok()) << board.status();
+  EXPECT_EQ(board->tables.size(), 2u);
 }
 
 // A cell's runs may differ where the rules of a method say how they begin.

@@ -99,7 +99,7 @@ bool MayBeUnset(const ExperimentConfig& config, const std::set<std::string>& idl
   return path == "schedule.warmup_steps" || path == "schedule.warmup_fraction" ||
          (absl::StartsWith(path, "view.") && path != "view.max_length_tokens") ||
          path == "attention.options" || path == "block.options" || path == "start_weights_sha256" ||
-         path == "encoder_weights_sha256";
+         path == "encoder_weights_sha256" || path == "encoder_recipe";
 }
 
 absl::Status ClearField(absl::string_view path, google::protobuf::Message* message) {

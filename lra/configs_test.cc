@@ -169,7 +169,8 @@ void EraseConditionalFields(const ExperimentConfig& config, std::vector<std::str
     if (path == "evaluation.step")
       return config.evaluation().selection() != EvaluationConfig::FIXED_STEP;
     if (path == "evaluation.scored_examples" || path == "block.options" ||
-        path == "start_weights_sha256" || path == "encoder_weights_sha256")
+        path == "start_weights_sha256" || path == "encoder_weights_sha256" ||
+        path == "encoder_recipe")
       return true;
     if (path == "schedule.warmup_steps") return config.schedule().has_warmup_fraction();
     if (path == "schedule.warmup_fraction") return config.schedule().has_warmup_steps();

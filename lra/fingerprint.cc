@@ -23,6 +23,8 @@ std::string CellFingerprint(const ExperimentConfig& config) {
   // The learning rate that a search found may differ between seeds, so it does not count; the
   // search's settings do.
   if (cell.has_search()) cell.mutable_schedule()->clear_learning_rate();
+  // Neither do the weights of an encoder that each seed has of its own; how it was made does.
+  if (cell.has_encoder_recipe()) cell.clear_encoder_weights_sha256();
   return Fingerprint(cell);
 }
 

@@ -14,8 +14,9 @@ namespace lra {
 
 // 64 hexadecimal digits. Equal for equal content, whatever order it was built in.
 std::string Fingerprint(const google::protobuf::Message& message);
-// Fingerprint of the experiment without its seed, and without the learning rate that a search
-// found. Runs that share it are repeats of one cell of a table.
+// Fingerprint of the experiment without its seed, without the learning rate that a search found,
+// and without the weights of an encoder that is the seed's own (encoder_recipe). Runs that share it
+// are repeats of one cell of a table.
 std::string CellFingerprint(const ExperimentConfig& config);
 
 // The beginning of a fingerprint (or of another SHA-256) by which names and messages tell a few

@@ -22,6 +22,7 @@ struct Namesake {
 
 FieldValues FieldsOf(ExperimentConfig config) {
   config.clear_seed();
+  if (config.has_encoder_recipe()) config.clear_encoder_weights_sha256();
   return ComparedFields(config);
 }
 

@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "lra/fingerprint.h"
 #include "lra/status_macros.h"
+#include "suite/own_encoders.h"
 #include "suite/suite_file.h"
 #include "train/seeds.h"
 
@@ -302,6 +303,7 @@ absl::StatusOr<std::vector<SuiteCell>> ExpandSuite(const SuiteFile& suite) {
   for (SuiteCell& cell : all) {
     if (cell.config.has_encoder_weights_sha256()) cell.init_from = suite.init_from();
   }
+  LRA_RETURN_IF_ERROR(StartFromOwnEncoders(suite, &all));
   std::stable_sort(all.begin(), all.end(),
                    [](const SuiteCell& a, const SuiteCell& b) { return a.seed < b.seed; });
   return EachRunOnce(std::move(all));

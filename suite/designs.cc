@@ -32,6 +32,7 @@ void KeepOwn(SuiteGroup* one) {
 struct Design {
   SuiteGroup group;
   const SuitePair* pair = nullptr;
+  google::protobuf::RepeatedPtrField<SuiteEncoder> encoders{};
 
   bool has_attention_factor() const {
     return (pair == nullptr || pair->first().attention().empty()) && group.attention_size() > 1;
@@ -49,6 +50,7 @@ std::vector<Design> DesignsOf(const SuiteFile& suite) {
       design.group.add_task(pair.first().task());
     }
   }
+  for (Design& design : designs) design.encoders = suite.encoder();
   return designs;
 }
 
@@ -84,6 +86,7 @@ SuiteFile SuiteOfCell(const Design& design, const std::string& task,
                       const std::vector<int>& levels) {
   const SuiteGroup& group = design.group;
   SuiteFile suite;
+  *suite.mutable_encoder() = design.encoders;
   SuiteGroup* const one = suite.add_group();
   *one = group;
   one->clear_task();

@@ -65,6 +65,28 @@ TEST_F(DesignsTest, StartsFromAnotherRunAreKnown) {
               ElementsAre("another run's encoder"));
 }
 
+// What a folder's suite lists of encoders is known to its cells, too.
+TEST_F(DesignsTest, StartsFromEncodersOfSeedsAreKnown) {
+  SuiteFile suite = TwoByTwo();
+  SuiteLevel* const level = suite.mutable_group(0)->mutable_factor(0)->mutable_level(1);
+  level->add_set("encoder_weights_sha256={init-from}");
+  for (const char* attention : {"relu", "cosformer"}) {
+    for (const uint32_t seed : {0, 1, 2}) {
+      SuiteEncoder& encoder = *suite.add_encoder();
+      encoder.set_attention(attention);
+      encoder.set_seed(seed);
+      encoder.set_weights_sha256(absl::StrCat(attention, seed));
+      encoder.set_recipe("5e");
+    }
+  }
+  Begin(suite);
+  WriteAll();
+  const auto report = AblateSuite({.folder = Folder()});
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_THAT(report->designs.at(0).ablation.tasks.at(0).starts,
+              ElementsAre("another run's encoder, each seed its own"));
+}
+
 // The file of the task bytes_lm says so.
 TEST_F(DesignsTest, NeighboursThatDependOnEachOtherCountInBlocks) {
   SuiteFile suite = TwoByTwo();

@@ -9,6 +9,8 @@
 #include "lra/status_macros.h"
 #include "run_folder/checkpoint.h"
 #include "run_folder/find_checkpoint.h"
+#include "suite/own_encoders.h"
+#include "train/encoder_recipe.h"
 
 namespace lra {
 namespace {
@@ -54,13 +56,20 @@ absl::Status CheckSameWeights(const std::string& run, const std::string& digest,
 }  // namespace
 
 absl::Status SetInitFrom(const std::string& run, SuiteFile* suite) {
+  LRA_RETURN_IF_ERROR(CheckEncoderPath(run));
+  if (IsEncoderOfEachSeed(run)) return ListOwnEncoders(run, suite);
   const std::vector<std::string*> asking = SettingsWith(kInitFrom, suite);
   if (run.empty()) {
-    if (asking.empty()) return absl::OkStatus();
+    if (asking.empty() || suite->encoder_size() > 0) return absl::OkStatus();
     return absl::InvalidArgumentError(
         absl::StrCat("the suite sets ", *asking[0],
                      ": its runs start from another run's encoder; name that run with --init-from "
                      "RUN"));
+  }
+  if (suite->encoder_size() > 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--init-from ", run, ": each run of the suite has an encoder of its own; name them all ",
+        "with ", kSeedPlace, " in their seeds' place"));
   }
   if (SettingsWith(kEncoderWeights, suite).empty()) {
     return absl::InvalidArgumentError(absl::StrCat(

@@ -8,6 +8,7 @@
 #include "lra/folder_test_util.h"
 #include "run_folder/checkpoint.h"
 #include "suite/cells.h"
+#include "suite/own_encoders.h"
 #include "suite/pool.h"
 
 namespace lra {

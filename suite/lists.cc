@@ -56,7 +56,7 @@ std::string DefaultListFolder(const SuiteFile& suite, const std::string& data_di
   const std::string before = FolderNamedAfter(suite, data_dir);
   if (FileExists(JoinPath(before, kSuiteFile))) return before;
   SuiteFile named = suite;
-  named.clear_init_from();  // settings have the digest; where a copy lies makes no other runs
+  named.clear_init_from();  // the digests are known; where a copy lies makes no other runs
   return FolderNamedAfter(named, data_dir);
 }
 

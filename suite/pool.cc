@@ -135,6 +135,8 @@ class Pool {
     for (auto other = queue_.begin(); other != queue_.end();) {
       const bool joins = static_cast<int>(cells.size()) < options_.at_once &&
                          CellName(*other->cell) == CellName(*first.cell) &&
+                         // Encoders that are a seed's own are settings, and one command has one.
+                         other->cell->choice.sets == first.cell->choice.sets &&
                          (sum + other->seconds_left <= seconds ||
                           (first.seconds_left == kNever && other->seconds_left == kNever));
       if (joins) {

@@ -157,6 +157,19 @@ TEST(RunCells, TrainsSeedsOfACellInOneProcess) {
   }
 }
 
+// One command cannot name several encoders.
+TEST(RunCells, SeedsWithEncodersOfTheirOwnDoNotGoTogether) {
+  const TestFolder folder;
+  std::vector<SuiteCell> cells(3);
+  for (size_t i = 0; i < cells.size(); ++i) cells[i].name = absl::StrCat("a-s", i);
+  cells[1].choice.sets = {"encoder_weights_sha256=1a"};
+  PoolOptions options = Shell(folder, "echo $NAMES >> $OUT/groups; exit 3");
+  options.workers = 1;
+  options.at_once = 3;
+  ASSERT_EQ(RunCells(cells, options), absl::OkStatus());
+  EXPECT_EQ(*ReadFile(JoinPath(folder.path(), "groups")), "a-s0 a-s2\na-s1\n");
+}
+
 TEST(TrainManyCommand, NamesAllSeeds) {
   std::vector<SuiteCell> cells(2);
   cells[0].name = "listops-linear-s3";

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "eval/run_record.h"
 #include "lra/files.h"
+#include "lra/fingerprint.h"
 #include "lra/folder_test_util.h"
 #include "suite/plan_test_util.h"
 #include "suite/state.h"
@@ -73,6 +74,21 @@ TEST_F(ReuseTest, ARunIsTakenWholeAndOnce) {
   EXPECT_EQ(ReadCellStatus(other_, cells_[0]).state, CellState::kFinished);
   EXPECT_TRUE(Names({runs_}).empty());
   EXPECT_FALSE(*TakeRun(runs->front(), out_)) << "what is there stays";
+}
+
+// They are no part of the cell where each seed has its own.
+TEST_F(ReuseTest, AnEncoderWithOtherWeightsMakesAnotherRun) {
+  SuiteCell here = cells_[0], there = cells_[0];
+  for (SuiteCell* cell : {&here, &there}) cell->config.set_encoder_recipe("5e");
+  here.config.set_encoder_weights_sha256("1a");
+  there.config.set_encoder_weights_sha256("2b");
+  ASSERT_EQ(CellFingerprint(here.config), CellFingerprint(there.config));
+  WriteRun(other_, there);
+  EXPECT_THAT(*FindReusableRuns({other_}, out_, {here}), testing::IsEmpty());
+  EXPECT_EQ(FindReusableRuns({other_}, out_, {there})->size(), 1u);
+  const CellStatus status = ReadCellStatus(other_, here);
+  EXPECT_TRUE(status.needs_mending);
+  EXPECT_THAT(status.failure.message(), HasSubstr("began from other weights (2b; wanted 1a)"));
 }
 
 TEST_F(ReuseTest, OtherSettingsSeedsOrDataAreOtherRuns) {

@@ -77,6 +77,12 @@ std::string DataDifference(const DataIdentity& there, const DataIdentity& wanted
   return "";
 }
 
+// Encoders that seeds have of their own are no part of a cell, so each may have one of another
+// making.
+bool HasItsWeights(const RunRecord& record, const SuiteCell& cell) {
+  return record.config().encoder_weights_sha256() == cell.config.encoder_weights_sha256();
+}
+
 // Why the folder's run is not the cell's; empty if it is. A run has no configuration before its
 // first checkpoint.
 std::string Mismatch(const RunRecord& record, const std::string& directory, const SuiteCell& cell) {
@@ -88,6 +94,11 @@ std::string Mismatch(const RunRecord& record, const std::string& directory, cons
     return absl::StrCat(directory, " holds a run with other settings (cell ",
                         ShortFingerprint(there), ", seed ", record.config().seed(), "; wanted ",
                         ShortFingerprint(wanted), ", seed ", cell.seed, "): move it away");
+  }
+  if (!HasItsWeights(record, cell)) {
+    return absl::StrCat(directory, " holds a run that began from other weights (",
+                        ShortFingerprint(record.config().encoder_weights_sha256()), "; wanted ",
+                        ShortFingerprint(cell.config.encoder_weights_sha256()), "): move it away");
   }
   const std::string data = DataDifference(record.data(), cell.data);
   if (data.empty()) return "";
@@ -151,7 +162,8 @@ bool IsRunOf(const std::string& directory, const SuiteCell& cell) {
   const absl::StatusOr<RunFolder> folder = ReadActivePart(directory);
   return folder.ok() && !folder->record.has_later_look() &&
          !folder->record.config().task().empty() && folder->record.config().seed() == cell.seed &&
-         CellFingerprint(folder->record.config()) == CellFingerprint(cell.config);
+         CellFingerprint(folder->record.config()) == CellFingerprint(cell.config) &&
+         HasItsWeights(folder->record, cell);
 }
 
 }  // namespace

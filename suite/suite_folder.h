@@ -16,8 +16,8 @@ inline constexpr char kSuiteFile[] = "suite.textproto";
 
 // Makes OUT and its suite.textproto, which names the versions of its protocols, so that the folder
 // stays what it is when they change; one that names none is taken to mean today's. Run files that
-// are no names are copied to OUT/run_files. Where the encoder of suite.init_from lies may change:
-// the file then names the new place.
+// are no names are copied to OUT/run_files. Where the encoders of suite.init_from lie may
+// change: the file then names the new place.
 // FailedPrecondition if it holds another suite, also by a run file that was edited, or the same
 // under other versions; AlreadyExists if it is a run's; the errors of ReadFile of a run file.
 absl::Status ClaimSuiteFolder(const std::string& out, const SuiteFile& suite);

@@ -54,6 +54,23 @@ TEST(ClaimSuiteFolder, TheEncoderMayMove) {
               HasSubstr("another suite"));
 }
 
+TEST(ClaimSuiteFolder, EncodersOfSeedsMayLieElsewhereButAreTheSame) {
+  const TestFolder folder;
+  SuiteFile suite;
+  suite.add_group()->add_set("encoder_weights_sha256={init-from}");
+  SuiteEncoder& encoder = *suite.add_encoder();
+  encoder.set_weights_sha256("1a");
+  suite.set_init_from("/here/s{seed}");
+  ASSERT_EQ(ClaimSuiteFolder(folder.path(), suite), absl::OkStatus());
+  suite.set_init_from("/there/s{seed}");
+  ASSERT_EQ(ClaimSuiteFolder(folder.path(), suite), absl::OkStatus());
+  EXPECT_EQ(SuiteOfFolder(folder.path())->init_from(), "/there/s{seed}");
+  EXPECT_EQ(SuiteOfFolder(folder.path())->encoder(0).weights_sha256(), "1a");
+  encoder.set_weights_sha256("2b");
+  EXPECT_THAT(std::string(ClaimSuiteFolder(folder.path(), suite).message()),
+              HasSubstr("another suite"));
+}
+
 // Its runs would lie below a run, where listings do not look.
 TEST(ClaimSuiteFolder, RefusesTheFolderOfARun) {
   const TestFolder folder;

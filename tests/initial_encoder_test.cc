@@ -280,6 +280,8 @@ TEST_F(InitialEncoderTest, AnotherEncoderIsRefusedByTheFieldThatDiffers) {
   TrainRequest other = From(checkpoint, "other", "linear");
   other.resolved.config.set_encoder_weights_sha256("0123");
   EXPECT_THAT(Refusal(other), HasSubstr("encoder_weights_sha256 is 0123"));
+  TrainRequest bare = Request("bare", "linear", {"encoder_recipe=0123"});
+  EXPECT_THAT(Refusal(bare), HasSubstr("encoder_recipe is 0123 without encoder_weights_sha256"));
   TrainRequest twice = From(checkpoint, "twice", "linear");
   twice.resolved.config.set_start_weights_sha256("0123");
   EXPECT_THAT(Refusal(twice), HasSubstr("from the one or the other"));

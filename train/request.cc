@@ -20,6 +20,7 @@
 #include "run_folder/checkpoint.h"
 #include "run_folder/find_checkpoint.h"
 #include "run_folder/run_claim.h"
+#include "train/encoder_recipe.h"
 #include "train/run.h"
 #include "train/seeds.h"
 
@@ -33,11 +34,11 @@ bool IsSameFolder(const std::string& a, const std::string& b) {
   return !failed_a && !failed_b && real_a == real_b;
 }
 
-TrainRequest RequestOfSeed(const TrainChoice& choice, const ResolvedConfig& resolved, uint32_t seed,
+// `resolved` is of the seed.
+TrainRequest RequestOfSeed(const TrainChoice& choice, const ResolvedConfig& resolved,
                            bool is_one_of_several) {
   TrainRequest request;
   request.resolved = resolved;
-  request.resolved.config.set_seed(seed);
   if (!choice.seeds.empty()) request.resolved.provenance["seed"] = "--seeds";
   request.resume = choice.resume;
   request.skips_last_checkpoint = choice.skips_last_checkpoint;
@@ -53,7 +54,7 @@ TrainRequest RequestOfSeed(const TrainChoice& choice, const ResolvedConfig& reso
   if (out.empty()) {
     request.runtime.set_out_dir(DefaultRunDirectory(config, request.runtime.data_dir()));
   } else if (is_one_of_several) {
-    request.runtime.set_out_dir(absl::StrCat(out, "-s", seed));
+    request.runtime.set_out_dir(absl::StrCat(out, "-s", config.seed()));
   }
   return request;
 }
@@ -63,6 +64,7 @@ struct Start {
   const char* flag;
   std::string path;
   bool takes_encoder = false;  // alone
+  bool is_each_seeds_own() const { return takes_encoder && IsEncoderOfEachSeed(path); }
 };
 
 Start StartOf(const TrainChoice& choice) {
@@ -94,6 +96,42 @@ absl::Status StartFrom(const Start& start, const std::string& checkpoint,
   return absl::OkStatus();
 }
 
+// The same for an encoder that is the seed's own. A suite's worker finds digest and recipe among
+// its settings.
+absl::StatusOr<std::string> StartFromOwn(const std::string& path, ResolvedConfig* resolved) {
+  ExperimentConfig& config = resolved->config;
+  LRA_ASSIGN_OR_RETURN(const OwnEncoder encoder, FindOwnEncoder(path, config));
+  LRA_RETURN_IF_ERROR(StartFrom({"--init-from", path, true}, encoder.checkpoint, resolved));
+  if (config.has_encoder_recipe() && config.encoder_recipe() != encoder.recipe) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--init-from ", encoder.checkpoint, ": it was made by recipe ", encoder.recipe,
+                     ", encoder_recipe is ", config.encoder_recipe()));
+  }
+  config.set_encoder_recipe(encoder.recipe);
+  resolved->provenance["encoder_recipe"] = absl::StrCat("--init-from ", path);
+  return encoder.checkpoint;
+}
+
+// The checkpoint that the seed of `resolved` starts from, in its configuration, too; empty where it
+// starts from initial weights. A note is printed for the first seed.
+absl::StatusOr<std::string> StartSeed(const TrainChoice& choice, bool is_first,
+                                      ResolvedConfig* resolved) {
+  const Start start = StartOf(choice);
+  if (start.path.empty()) return "";
+  if (start.is_each_seeds_own()) return StartFromOwn(start.path, resolved);
+  LRA_ASSIGN_OR_RETURN(std::string checkpoint, FindCheckpoint(start.path));
+  const std::string note = DescribeUnselected(start.path, checkpoint);
+  if (is_first && !note.empty() && !choice.runtime.quiet()) std::cerr << "note: " << note << "\n";
+  if (resolved->config.has_encoder_recipe()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        start.flag, " ", start.path, ": encoder_recipe is set, which says how encoders were made ",
+        "that seeds have of their own; name them with ", kSeedPlace, " in the path, or leave it ",
+        "out"));
+  }
+  LRA_RETURN_IF_ERROR(StartFrom(start, checkpoint, resolved));
+  return checkpoint;
+}
+
 // Listings take a folder that is a run as that run alone: those below it would be lost to them.
 absl::Status CheckIsNoFolderOfRuns(const std::string& out) {
   if (const std::string around = RunAround(out); !around.empty()) {
@@ -114,6 +152,7 @@ absl::Status CheckIsNoFolderOfRuns(const std::string& out) {
 }  // namespace
 
 absl::Status CheckStart(const TrainChoice& choice) {
+  LRA_RETURN_IF_ERROR(CheckEncoderPath(choice.init_from));
   if (choice.from.empty() || choice.init_from.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       "--from ", choice.from, " and --init-from ", choice.init_from,
@@ -127,24 +166,20 @@ absl::StatusOr<std::vector<TrainRequest>> MakeTrainRequests(const TrainChoice& c
 
 absl::StatusOr<std::vector<TrainRequest>> MakeTrainRequests(const TrainChoice& choice,
                                                             ResolvedConfig resolved) {
-  std::string start_checkpoint;
   LRA_RETURN_IF_ERROR(CheckStart(choice));
   if (!choice.seeds.empty()) LRA_RETURN_IF_ERROR(CheckNoSeedIsSet(resolved));
-  const Start start = StartOf(choice);
-  if (!start.path.empty()) {
-    LRA_ASSIGN_OR_RETURN(start_checkpoint, FindCheckpoint(start.path));
-    const std::string note = DescribeUnselected(start.path, start_checkpoint);
-    if (!note.empty() && !choice.runtime.quiet()) std::cerr << "note: " << note << "\n";
-    LRA_RETURN_IF_ERROR(StartFrom(start, start_checkpoint, &resolved));
-  }
   std::vector<uint32_t> seeds = {resolved.config.seed()};
   if (!choice.seeds.empty()) {
     LRA_ASSIGN_OR_RETURN(seeds, ParseSeeds(choice.seeds));
   }
   std::vector<TrainRequest> requests;
-  for (const uint32_t seed : seeds)
-    requests.push_back(RequestOfSeed(choice, resolved, seed, seeds.size() > 1));
-  for (TrainRequest& request : requests) request.start_checkpoint = start_checkpoint;
+  for (const uint32_t seed : seeds) {
+    ResolvedConfig own = resolved;
+    own.config.set_seed(seed);
+    LRA_ASSIGN_OR_RETURN(std::string checkpoint, StartSeed(choice, requests.empty(), &own));
+    requests.push_back(RequestOfSeed(choice, own, seeds.size() > 1));
+    requests.back().start_checkpoint = std::move(checkpoint);
+  }
   return requests;
 }
 

@@ -51,11 +51,11 @@ struct TrainRequest {
   // auto, on or off (empty = auto): whether a device repeats steps as graphs (train/step_graphs.h).
   // Changes rounding only, by padding.
   std::string graphs{};
-  // The warnings are printed by another run, which differs in the seed alone.
+  // The warnings are printed by another run, which differs in the seed (and its encoder) alone.
   bool leaves_out_warnings = false;
 };
 
-// One or more runs that differ in the seed.
+// One or more runs that differ in the seed, and in the encoder where each seed has its own.
 struct TrainChoice {
   ExperimentChoice experiment;
   std::string seeds;  // "0-4,7" (train/seeds.h); empty = the configuration's
@@ -65,7 +65,8 @@ struct TrainChoice {
   bool resume = false;
   // A checkpoint, a run folder or a weights file to start from; empty = initial weights.
   std::string from{};
-  // Another one, of which the encoder alone is taken (train/initial_encoder.h).
+  // Another one, of which the encoder alone is taken (train/initial_encoder.h); with {seed}, one
+  // for each seed (train/encoder_recipe.h).
   std::string init_from{};
   bool skips_last_checkpoint = false;
   bool half_logits = false;
@@ -75,7 +76,7 @@ struct TrainChoice {
   std::string graphs{};
 };
 
-// InvalidArgument where both `from` and `init_from` are given.
+// InvalidArgument where both `from` and `init_from` are given; the error of CheckEncoderPath.
 absl::Status CheckStart(const TrainChoice& choice);
 
 // One request a seed, in order. The error of CheckStart; InvalidArgument for a start beside

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "datasets/data_test_util.h"
 #include "eval/run_record.h"
+#include "lra/fingerprint.h"
 #include "lra/folder_test_util.h"
 #include "models/base/parameters.h"
 #include "run_folder/checkpoint.h"
@@ -221,6 +222,68 @@ TEST(MakeTrainRequestsTest, AnEncoderIsNamedByItsDigest) {
   }
   EXPECT_EQ(names[0], names[1]);
   EXPECT_NE(names[0], Make(Plain())[0].runtime.out_dir());
+}
+
+// Seeds with encoders of their own are one cell: names, too, differ in the seed alone.
+TEST(MakeTrainRequestsTest, EachSeedStartsFromItsOwnEncoder) {
+  const TestFolder folder;
+  TrainChoice choice = Plain();
+  const std::vector<TrainRequest> plain = Make(choice);
+  for (const uint32_t seed : {1, 2}) {
+    ParameterStore parameters(seed);
+    parameters.Create("embedding.token.weight", {1}, Initializer::Normal(1));
+    CheckpointState state;
+    *state.mutable_config() = plain[0].resolved.config;
+    state.mutable_config()->set_seed(seed);
+    const std::string run = folder.File(absl::StrCat("linear-s", seed));
+    ASSERT_TRUE(SaveCheckpoint(run, parameters, {}, &state).ok());
+  }
+  const std::string step = "/checkpoint/step-0";
+  choice.init_from = folder.File("{attention}-s{seed}") + step;
+  choice.seeds = "1-2";
+  const std::vector<TrainRequest> both = Make(choice);
+  ASSERT_EQ(both.size(), 2u);
+  const ExperimentConfig &one = both[0].resolved.config, &two = both[1].resolved.config;
+  EXPECT_NE(one.encoder_weights_sha256(), two.encoder_weights_sha256());
+  EXPECT_EQ(both[1].start_checkpoint, CheckpointPath(folder.File("linear-s2"), 0));
+  EXPECT_EQ(one.encoder_recipe(), two.encoder_recipe());
+  EXPECT_EQ(CellFingerprint(one), CellFingerprint(two));
+  EXPECT_EQ(both[0].resolved.provenance.at("encoder_recipe"), "--init-from " + choice.init_from);
+  std::string name = both[0].runtime.out_dir();
+  ASSERT_EQ(name.substr(name.size() - 3), "-s1");
+  EXPECT_EQ(both[1].runtime.out_dir(), name.replace(name.size() - 3, 3, "-s2"));
+  choice.seeds = "1-3";
+  EXPECT_THAT(std::string(MakeTrainRequests(choice).status().message()),
+              HasSubstr("linear-s3" + step + ": no such checkpoint or run folder"));
+  choice.init_from = folder.File("{attention}") + step;
+  EXPECT_THAT(std::string(MakeTrainRequests(choice).status().message()),
+              HasSubstr("it has {attention} and no {seed}"));
+  std::swap(choice.from, choice.init_from);
+  choice.from = folder.File("linear-s{seed}") + step;
+  EXPECT_THAT(std::string(MakeTrainRequests(choice).status().message()),
+              HasSubstr("linear-s{seed}" + step + ": no such checkpoint or run folder"));
+}
+
+// A suite's workers find the recipe among their settings.
+TEST(MakeTrainRequestsTest, ARecipeIsThatOfTheEncoder) {
+  const TestFolder folder;
+  TrainChoice choice = Plain();
+  ParameterStore parameters(3);
+  parameters.Create("embedding.token.weight", {1}, Initializer::Normal(1));
+  CheckpointState state;
+  ASSERT_TRUE(SaveCheckpoint(folder.File("s0"), parameters, {}, &state).ok());
+  choice.init_from = folder.File("s{seed}/checkpoint/step-0");
+  const std::string recipe = Make(choice)[0].resolved.config.encoder_recipe();
+  choice.experiment.sets = {"encoder_recipe=" + recipe};
+  EXPECT_EQ(Make(choice)[0].resolved.config.encoder_recipe(), recipe);
+  choice.experiment.sets = {"encoder_recipe=0123"};
+  EXPECT_THAT(std::string(MakeTrainRequests(choice).status().message()),
+              HasSubstr(": it was made by recipe " + recipe + ", encoder_recipe is 0123"));
+  choice.init_from = folder.File("s0");
+  EXPECT_THAT(std::string(MakeTrainRequests(choice).status().message()),
+              HasSubstr("encoder_recipe is set, which says how encoders were made that seeds"));
+  choice.experiment.sets.clear();
+  EXPECT_FALSE(Make(choice)[0].resolved.config.has_encoder_recipe());
 }
 
 }  // namespace

@@ -98,6 +98,12 @@ absl::Status LoadStart(Run* run) {
   }
   if (config.has_start_weights_sha256())
     return LoadModel({"start_weights_sha256", "--from", config.start_weights_sha256()}, *run);
+  if (config.has_encoder_recipe() && !config.has_encoder_weights_sha256()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "encoder_recipe is ", config.encoder_recipe(),
+        " without encoder_weights_sha256: it says how an encoder was made; name that with "
+        "--init-from, or leave it out"));
+  }
   if (!config.has_encoder_weights_sha256()) return absl::OkStatus();
   return LoadEncoder({"encoder_weights_sha256", "--init-from", config.encoder_weights_sha256()},
                      run);
