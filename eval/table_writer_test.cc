@@ -234,14 +234,14 @@ TEST(TableWriterTest, SeedsFromEncodersOfTheirOwnAreOneCell) {
     record.mutable_config()->set_encoder_recipe("5e");
   }
   const std::string text = Written(runs, TableFormat::kMarkdown);
-  EXPECT_THAT(text,
-              AllOf(HasSubstr("; from another run's encoder, each seed its own |"),
-                    HasSubstr("seeds linear 0, 1, 2"), HasSubstr("overridden: encoder_recipe=5e;"),
-                    HasSubstr("- From another run's encoder, each seed its own: made by one "
-                              "recipe, each with the run's seed; the interval covers other "
-                              "encoders of that recipe, and the budget does not count their "
-                              "training.\n"),
-                    Not(HasSubstr("all seeds begin"))));
+  EXPECT_THAT(text, AllOf(HasSubstr("; from another run's encoder, each seed its own |"),
+                          HasSubstr("seeds linear 0, 1, 2"),
+                          HasSubstr("overridden: train.steps=150, encoder_recipe=5e;"),
+                          HasSubstr("- From another run's encoder, each seed its own: made by one "
+                                    "recipe, each with the run's seed; the interval covers other "
+                                    "encoders of that recipe, and the budget does not count their "
+                                    "training.\n"),
+                          Not(HasSubstr("all seeds begin"))));
   runs[2].record.mutable_config()->set_encoder_recipe("6f");
   const auto board = BuildLeaderboard({.runs = runs, .unfinished = {}}, {}, {});
   ASSERT_TRUE(board.ok()) << board.status();

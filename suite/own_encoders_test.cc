@@ -43,13 +43,12 @@ SuiteFile StartingSuite() {
 class OwnEncoders : public testing::Test {
  protected:
   // A checkpoint of a single number, of a run of the attention and seed; returns its digest.
-  std::string Encoder(const std::string& attention, uint32_t seed,
-                      const std::vector<std::string>& sets = {}) {
+  std::string Encoder(const std::string& attention, uint32_t seed) {
     ParameterStore parameters(seed + 10 * attention.size());
     parameters.Create("embedding.token.weight", {1}, Initializer::Normal(1));
     CheckpointState state;
     *state.mutable_config() =
-        ResolveExperiment({"listops", attention, "", "smoke", "", sets})->config;
+        ResolveExperiment({"listops", attention, "", "smoke", "", {}})->config;
     state.mutable_config()->set_seed(seed);
     const std::string run = folder_.File(absl::StrCat(attention, "-s", seed));
     EXPECT_TRUE(SaveCheckpoint(run, parameters, {}, &state).ok());
@@ -118,14 +117,21 @@ TEST_F(OwnEncoders, AStoredSuiteKeepsThemAndTakesCopiesOnly) {
               HasSubstr("each run of the suite has an encoder of its own"));
   EXPECT_THAT(Message(SetInitFrom(folder_.File("{attention}"), &suite)),
               HasSubstr("it has {attention} and no {seed}"));
-  Encoder("relu", 1, {"model.dropout=0.5"});
-  EXPECT_THAT(Message(SetInitFrom(Path(), &suite)),
-              HasSubstr("for relu, seed 1: it was made by recipe "));
   suite.mutable_encoder(0)->set_weights_sha256("2b");
   EXPECT_THAT(Message(SetInitFrom(Path(), &suite)), HasSubstr(", the suite has 2b; name copies"));
   suite.mutable_encoder()->RemoveLast();
   EXPECT_THAT(std::string(ExpandSuite(suite).status().message()),
               HasSubstr("the suite lists encoders, and none for relu, seed 1"));
+}
+
+// To one of the runs the encoder has the run's own attention, to the other another one.
+TEST_F(OwnEncoders, AreOfOneRecipeForAllRunsOfAnAttention) {
+  EncodeAll();
+  SuiteFile suite = StartingSuite();
+  suite.mutable_group(1)->add_set(absl::StrCat("encoder_weights_sha256=", kInitFrom));
+  suite.mutable_group(1)->add_set("attention.causal=true");
+  EXPECT_THAT(Message(SetInitFrom(Path(), &suite)),
+              HasSubstr("for relu, seed 0: it was made by recipe "));
 }
 
 TEST_F(OwnEncoders, AreAllThereAndAskedFor) {
