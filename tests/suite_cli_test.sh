@@ -367,6 +367,23 @@ rm -r "$started"
 expect 0 '8 of 8 runs finished' "$lra" run swap/suite.textproto --quiet --out swap --init-from "$encoder"
 expect 2 'its weights are [0-9a-f]{64}, the suite sets encoder_weights_sha256=' "$lra" run swap/suite.textproto --quiet --out swap --init-from "${encoder%1}0"
 
+# Encoders that seeds have of their own: one row, which knows it, also when they are gone. By hand, side by side, they are the same runs.
+own="$work/${encoder%1}{seed}"
+expect 0 '8 of 8 runs finished' "$lra" run swap.textproto --quiet --out own --init-from "$own"
+started=$(dirname "$(grep -l 'method: "linear"' own/listops-relu-*-s1/record.textproto)")
+expect 0 '' "$lra" train --task listops --attention relu --preset smoke --quiet --threads 1 --seeds 0-1 --at-once 2 --init-from "$own" --out both
+expect 0 '' "$lra" diff both-s1 "$started"
+rm -r "$started" && mkdir away && mv "${encoder%1}"[01] away
+expect 0 '7 of 8 runs finished' "$lra" status own
+expect 0 "another run's encoder, each seed its own" "$lra" table own
+expect 2 'each run of the suite has an encoder of its own' "$lra" run own/suite.textproto --quiet --out own --init-from "away/$(basename "$encoder")"
+expect 0 '8 of 8 runs finished' "$lra" run own/suite.textproto --quiet --out own --init-from "away/$(basename "${encoder%1}"){seed}"
+expect 0 'each seed its own, do so by one recipe a cell' "$lra" ablate own
+for seed in 0 1; do ln -s "$(basename "$encoder")" "away/one-$seed"; done
+expect 2 'it is of seed 1, and the run of seed 0' "$lra" run swap.textproto --quiet --out other --init-from 'away/one-{seed}'
+rm away/one-*
+mv away/* "$(dirname "$encoder")"
+
 # A run file beside the suite is kept with its runs; an edited one is another suite.
 mkdir filed
 echo 'overrides { train { steps: 40 eval_every_steps: 20 } }' >filed/steps.textproto
