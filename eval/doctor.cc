@@ -254,6 +254,10 @@ std::vector<std::string> Notes(const Symptoms& s) {
   if (!s.facts->model) {
     notes.push_back("the weights were not looked at: no checkpoint could be opened");
   }
+  if (s.facts->model && !s.facts->model->began_with_initial) {
+    notes.push_back(
+        "it began with weights that were trained before: how far they moved was not looked at");
+  }
   if (s.facts->model && !s.facts->model->has_finite_logits) {
     notes.push_back("logits of validation examples are not finite");
   }
@@ -282,6 +286,10 @@ std::vector<std::string> Notes(const Symptoms& s) {
 }  // namespace
 
 absl::StatusOr<Diagnosis> Diagnose(const DoctorCase& facts) {
+  if (facts.run.kind() == RunRecord::BASELINE || facts.run.kind() == RunRecord::EXTERNAL) {
+    return absl::InvalidArgumentError(
+        "it is no run of `lra train`, and has no curve to be looked at");
+  }
   if (facts.run.curve().empty()) {
     return absl::InvalidArgumentError("the run has no point of a curve yet");
   }
@@ -294,11 +302,11 @@ absl::StatusOr<Diagnosis> Diagnose(const DoctorCase& facts) {
   // Where two findings have equal strength, the earlier is likelier, so causes come before what
   // follows from them.
   for (const auto rule :
-       {internal::CheckCheckpoint, internal::CheckTensors, internal::CheckLabels,
-        internal::CheckSplits, internal::CheckAhead, internal::CheckPositions,
-        internal::CheckBatchEffect, internal::CheckLabelBalance, internal::CheckBrackets,
-        internal::CheckPixels, internal::CheckLearningRate, internal::CheckPooling,
-        internal::CheckOverfit, internal::CheckStart}) {
+       {internal::CheckCheckpoint, internal::CheckDivergence, internal::CheckTensors,
+        internal::CheckLabels, internal::CheckSplits, internal::CheckAhead,
+        internal::CheckPositions, internal::CheckBatchEffect, internal::CheckLabelBalance,
+        internal::CheckBrackets, internal::CheckPixels, internal::CheckLearningRate,
+        internal::CheckPooling, internal::CheckOverfit, internal::CheckStart}) {
     rule(s, &diagnosis.findings);
   }
   std::stable_sort(diagnosis.findings.begin(), diagnosis.findings.end(),

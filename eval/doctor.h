@@ -36,6 +36,7 @@ inline constexpr char kDroppedBrackets[] = "dropped brackets";
 inline constexpr char kNoPositions[] = "zeroed positions";
 inline constexpr char kBatchDependence[] = "output depends on the batch";
 inline constexpr char kDamagedCheckpoint[] = "damaged checkpoint";
+inline constexpr char kDiverged[] = "diverged";
 inline constexpr char kSeesAhead[] = "sees what it guesses";
 
 // Facts about the data.
@@ -80,6 +81,8 @@ struct ModelFacts {
   std::vector<TensorFacts> tensors;
   // The same ratio for all weights together.
   double change = 0;
+  // Whether training began with the initial values, and not with another run's or a stage's.
+  bool began_with_initial = true;
   // The largest difference of a logit between an example alone and in a padded batch, and between
   // an example and its tokens in another order, in standard deviations of the logits. Unset where
   // it would mean nothing: for a constant model, where logits are not finite and, of the order,
@@ -126,7 +129,7 @@ struct Diagnosis {
   std::vector<std::string> notes;
 };
 
-// InvalidArgument for a run without a curve or with unknown classes.
+// InvalidArgument for what is no run, has no curve or has unknown classes.
 absl::StatusOr<Diagnosis> Diagnose(const DoctorCase& facts);
 
 // Loads configs/doctor/landmarks.textproto and configs/doctor/curves.textproto.

@@ -56,6 +56,7 @@ void CheckBrackets(const Symptoms& s, Findings* findings);
 void CheckPixels(const Symptoms& s, Findings* findings);
 // Weights and outputs.
 void CheckCheckpoint(const Symptoms& s, Findings* findings);
+void CheckDivergence(const Symptoms& s, Findings* findings);
 void CheckTensors(const Symptoms& s, Findings* findings);
 void CheckPositions(const Symptoms& s, Findings* findings);
 void CheckBatchEffect(const Symptoms& s, Findings* findings);
@@ -72,6 +73,11 @@ double Accuracy(const google::protobuf::Map<std::string, double>& values);
 std::string Percent(double share);
 // "--set schedule.learning_rate=0.000667": a fix that can be pasted behind `lra train ...`.
 std::string SetFlag(absl::string_view field, const absl::AlphaNum& value);
+// The same of a learning rate, with three digits.
+std::string RateFlag(double rate);
+// "a longer warm-up: --set ..." with twice the steps it has now, or a tenth of the run where
+// it has none.
+std::string LongerWarmup(const ExperimentConfig& config);
 // "majority class 17.0 %, class entropy 2.21 nats"; where tokens are guessed, "commonest token" and
 // "token entropy"
 std::string MajorityLine(const Symptoms& s);

@@ -194,6 +194,8 @@ void CheckBrackets(const Symptoms& s, Findings* findings) {
   const bool by_data = s.facts->data && s.facts->data->bracket_share < 0.5;
   if (!by_view && !by_data) return;
   const bool is_rule = s.rules && s.rules->view().brackets() == DataView::NONE;
+  // Like that of pixels, a protocol's own rule explains only a run that learns nothing.
+  if (is_rule && by_view && (!s.is_stuck || s.is_early)) return;
   std::string observed = by_view ? "view.brackets is NONE" : "the stored data has no brackets";
   if (by_data) {
     absl::StrAppendFormat(&observed,

@@ -22,29 +22,7 @@ constexpr double kOrderEffectLimit = 2e-5;
 // whole length (`s4d`), and chunks that are cut by what all tokens say (`performer`), move earlier
 // outputs by rounding.
 constexpr double kAheadEffectLimit = 1e-3;
-// A learning rate that differs by this factor from one that is known to work explains a curve.
-constexpr double kRateFactor = 8;
-constexpr double kRatioTooHigh = 0.05, kRatioTooLow = 1e-6;
-// Weights that moved from their initial values by more than this share of their size a step, on
-// average, show too large steps.
-constexpr double kChangeTooHigh = 0.01;
-// A loss above the class entropy times this is worse than knowing nothing but the class
-// frequencies.
-constexpr double kWorseThanNothing = 1.05;
 constexpr double kOverfitGap = 0.1, kOverfitLossNats = 0.1;
-
-// A learning rate with three digits.
-std::string SetRate(double rate) {
-  return SetFlag("schedule.learning_rate", absl::StrFormat("%.3g", rate));
-}
-
-// ", or a longer warm-up: --set ..." with twice the steps it has now, or a tenth of the run where
-// it has none.
-std::string OrLongerWarmup(const ExperimentConfig& config) {
-  const int64_t steps = config.train().steps(), now = WarmupSteps(config.schedule(), steps);
-  const int64_t longer = std::max({2 * now, steps / 10, int64_t{1}});
-  return absl::StrCat(", or a longer warm-up: ", SetFlag("schedule.warmup_steps", longer));
-}
 
 Finding TensorFinding(const TensorFacts& tensor, const Symptoms& s) {
   Finding finding{.strength = Finding::kProven,
@@ -54,7 +32,7 @@ Finding TensorFinding(const TensorFacts& tensor, const Symptoms& s) {
   if (!tensor.is_finite) {
     finding.cause = kBrokenLayer;
     finding.observed = absl::StrCat(tensor.name, " is not finite", at_step);
-    finding.fix = absl::StrCat(SetRate(s.config().schedule().learning_rate() / 3), "; `lra check ",
+    finding.fix = absl::StrCat(RateFlag(s.config().schedule().learning_rate() / 3), "; `lra check ",
                                s.config().attention().name(), "` if it persists");
   } else if (tensor.is_zero) {
     const bool is_position = absl::StrContains(tensor.name, "position");
@@ -74,73 +52,6 @@ Finding TensorFinding(const TensorFacts& tensor, const Symptoms& s) {
 bool HasMoved(const RunRecord& run) {
   return std::any_of(run.curve().begin(), run.curve().end(),
                      [](const CurvePoint& point) { return point.learning_rate() > 0; });
-}
-
-// Returns the median of the recorded update ratios, 0 if none was recorded.
-double MedianUpdateRatio(const RunRecord& run) {
-  std::vector<double> ratios;
-  for (const CurvePoint& point : run.curve()) {
-    if (point.update_ratio() > 0) ratios.push_back(point.update_ratio());
-  }
-  if (ratios.empty()) return 0;
-  std::nth_element(ratios.begin(), ratios.begin() + ratios.size() / 2, ratios.end());
-  return ratios[ratios.size() / 2];
-}
-
-// Returns the point with the largest training loss after the warm-up, null if there is none. The
-// first point is left out, since it may hold the start.
-const CurvePoint* WorstPoint(const Symptoms& s) {
-  const int64_t warmup = WarmupSteps(s.config().schedule(), s.config().train().steps());
-  const CurvePoint* worst = nullptr;
-  for (const CurvePoint& point : s.facts->run.curve()) {
-    if (&point == &s.facts->run.curve(0) || point.step() <= warmup) continue;
-    if (worst == nullptr || point.train_loss() > worst->train_loss()) worst = &point;
-  }
-  return worst;
-}
-
-// Whether there are traces of too large steps, which stay even where the run learns something in
-// the end.
-bool LooksTooHigh(const Symptoms& s, double ratio) {
-  const CurvePoint* worst = WorstPoint(s);
-  if (worst != nullptr && worst->train_loss() > kWorseThanNothing * s.entropy) return true;
-  const std::optional<ModelFacts>& model = s.facts->model;
-  const bool moves =
-      model && model->step > 0 && model->change / static_cast<double>(model->step) > kChangeTooHigh;
-  return moves || ratio > kRatioTooHigh;
-}
-
-// Returns a learning rate that is known to work here, and sets `source` to where that is from.
-// Returns 0 if none is known.
-double KnownRate(const Symptoms& s, std::string* source) {
-  if (s.started != nullptr) {
-    *source = s.started->source();
-    return s.started->learning_rate();
-  }
-  if (!s.rules) return 0;
-  *source = absl::StrCat(s.config().protocol(), " with preset ", s.config().preset());
-  return s.rules->schedule().learning_rate();
-}
-
-std::string DescribeRate(const Symptoms& s, double ratio) {
-  std::string text =
-      absl::StrFormat("schedule.learning_rate %g; training loss %.3f (%s)",
-                      s.config().schedule().learning_rate(), s.late_loss, MajorityLine(s));
-  double largest = 0;
-  for (const CurvePoint& p : s.facts->run.curve()) {
-    largest = std::max(largest, p.max_gradient_norm());
-  }
-  if (largest > 0) absl::StrAppendFormat(&text, "; largest gradient norm %.3g", largest);
-  if (ratio > 0) absl::StrAppendFormat(&text, "; update-to-weight ratio %.1e a step", ratio);
-  if (s.facts->model) {
-    absl::StrAppendFormat(&text, "; weights moved by %.2f of their size in %d steps",
-                          s.facts->model->change, s.facts->model->step);
-  }
-  if (const CurvePoint* worst = WorstPoint(s)) {
-    absl::StrAppendFormat(&text, "; worst loss after warm-up %.3f at step %d", worst->train_loss(),
-                          worst->step());
-  }
-  return text;
 }
 
 // Twice the dropout of the run, between 0.1 and 0.5.
@@ -176,10 +87,24 @@ void CheckCheckpoint(const Symptoms& s, Findings* findings) {
                               "the disk"});
 }
 
+void CheckDivergence(const Symptoms& s, Findings* findings) {
+  const RunFailure& failure = s.facts->run.failure();
+  if (failure.kind() != RunFailure::DIVERGED) return;
+  findings->push_back(
+      {.cause = kDiverged,
+       .strength = Finding::kProven,
+       .observed = absl::StrCat("step ", failure.step(), ": ", failure.cause()),
+       .expected = "finite losses, gradients and outputs",
+       .landmark = "the run's own record",
+       .fix = absl::StrCat(RateFlag(s.config().schedule().learning_rate() / 3), " ",
+                           SetFlag("optimizer.clip_norm", 1), ", or ", LongerWarmup(s.config()))});
+}
+
 void CheckTensors(const Symptoms& s, Findings* findings) {
   if (!s.facts->model || s.facts->model->step == 0 || !HasMoved(s.facts->run)) return;
   for (const TensorFacts& tensor : s.facts->model->tensors) {
-    const bool is_unmoved = !tensor.was_zero && tensor.change == 0;
+    const bool is_unmoved =
+        s.facts->model->began_with_initial && !tensor.was_zero && tensor.change == 0;
     const bool is_lost = tensor.is_zero && !tensor.was_zero;
     // A table of zeros that never moved is as bad as one that was lost; biases start at zero.
     const bool is_empty_table =
@@ -193,11 +118,11 @@ void CheckPositions(const Symptoms& s, Findings* findings) {
   // Who sees the tokens before alone knows how many they are.
   const bool by_config = s.config().model().positions() == ModelConfig::NO_POSITIONS &&
                          !s.config().attention().causal();
-  const bool by_output = s.facts->model && s.facts->model->order_effect &&
-                         *s.facts->model->order_effect < kOrderEffectLimit;
-  const bool is_rule =
-      s.rules && s.rules->model().positions() == ModelConfig::NO_POSITIONS && !s.is_stuck;
-  if (is_rule || (!by_config && !by_output)) return;
+  const bool is_measured = s.facts->model && s.facts->model->order_effect.has_value();
+  const bool by_output = is_measured && *s.facts->model->order_effect < kOrderEffectLimit;
+  // Filters, states and re-weightings have an order of their own: what was measured decides, and
+  // unmeasured the setting explains only a run that learns nothing.
+  if (!by_output && (is_measured || !by_config || !s.is_stuck || s.is_early)) return;
   std::string observed;
   if (by_config) observed = "model.positions is NO_POSITIONS";
   if (by_output) {
@@ -207,7 +132,7 @@ void CheckPositions(const Symptoms& s, Findings* findings) {
                           by_config ? "; " : "", *s.facts->model->order_effect);
   }
   findings->push_back({.cause = kNoPositions,
-                       .strength = by_output ? Finding::kProven : Finding::kLikely,
+                       .strength = by_output ? Finding::kProven : Finding::kHint,
                        .observed = observed,
                        .expected = "the order of the tokens changes the logits",
                        .landmark = "the model's own outputs on validation examples",
@@ -255,42 +180,11 @@ void CheckAhead(const Symptoms& s, Findings* findings) {
                            "` tests the causal form; scores of this run say nothing")});
 }
 
-void CheckLearningRate(const Symptoms& s, Findings* findings) {
-  const double rate = s.config().schedule().learning_rate();
-  std::string source;
-  const double known = KnownRate(s, &source);
-  const double ratio = MedianUpdateRatio(s.facts->run);
-  const bool is_bad = !s.is_early && (s.is_stuck || s.late_loss > kWorseThanNothing * s.entropy);
-  const bool is_far_above = known > 0 && rate >= kRateFactor * known;
-  if (s.entropy == 0 || (!is_bad && !(is_far_above && LooksTooHigh(s, ratio)))) return;
-  Finding finding{.strength = Finding::kLikely,
-                  .observed = DescribeRate(s, ratio),
-                  .expected = absl::StrFormat("%g", known),
-                  .landmark = source};
-  if (is_far_above) {
-    finding.cause = kRateTooHigh;
-    finding.fix = absl::StrCat(SetRate(known), OrLongerWarmup(s.config()));
-  } else if (known > 0 && rate * kRateFactor <= known) {
-    finding.cause = kRateTooLow;
-    finding.fix = SetRate(known);
-  } else if (ratio > kRatioTooHigh || s.late_loss > kWorseThanNothing * s.entropy) {
-    finding.cause = kRateTooHigh;
-    finding.strength = Finding::kHint;
-    finding.expected = absl::StrFormat("a ratio near 1e-3, a loss below %.2f nats", s.entropy);
-    finding.fix = absl::StrCat(SetRate(rate / 3), " ", SetFlag("optimizer.clip_norm", 1));
-  } else if (ratio > 0 && ratio < kRatioTooLow) {
-    finding.cause = kRateTooLow;
-    finding.strength = Finding::kHint;
-    finding.expected = "a ratio near 1e-3";
-    finding.fix = SetRate(3 * rate);
-  } else {
-    return;
-  }
-  findings->push_back(finding);
-}
-
 void CheckPooling(const Symptoms& s, Findings* findings) {
-  if (!s.is_stuck || s.is_early || s.started == nullptr || s.guesses_tokens()) return;
+  // Landmarks see all tokens; where each sees those before alone, FIRST says nothing.
+  if (!s.is_stuck || s.is_early || s.started == nullptr || s.guesses_tokens() ||
+      s.config().attention().causal())
+    return;
   const ModelConfig::Pooling pooling = s.config().model().pooling();
   if (pooling == s.started->pooling()) return;
   std::string landmark = s.started->source();

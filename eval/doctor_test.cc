@@ -7,74 +7,18 @@
 #include <string>
 
 #include "absl/strings/str_join.h"
-#include "eval/metric.h"
+#include "eval/doctor_test_util.h"
 
 namespace lra {
 namespace {
 
 using testing::AllOf;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
-
-// Facts of a run on 4 classes of 100, 300, 300 and 300 examples: the majority class has 30 %, and
-// the class entropy is 1.314 nats. The run made 200 steps of 32 examples. Its curve has a point
-// every 20 steps, all with the given accuracy and loss.
-DoctorCase MakeCase(double accuracy, double loss) {
-  DoctorCase facts;
-  RunRecord& run = facts.run;
-  run.mutable_spec()->set_classes(4);
-  ExperimentConfig& config = *run.mutable_config();
-  config.set_task("listops");
-  config.set_protocol("fair@1");
-  config.set_preset("small");
-  config.mutable_attention()->set_name("linear");
-  config.mutable_view()->set_brackets(DataView::CLOSE_ONLY);
-  config.mutable_view()->set_split(DataView::OFFICIAL);
-  config.mutable_model()->set_pooling(ModelConfig::FIRST);
-  config.mutable_model()->set_positions(ModelConfig::SINUSOID);
-  config.mutable_schedule()->set_learning_rate(2e-3f);
-  config.mutable_train()->set_batch_examples(32);
-  for (int i = 1; i <= 10; ++i) {
-    CurvePoint& point = *run.add_curve();
-    point.set_step(20 * i);
-    point.set_learning_rate(2e-3f);
-    point.set_train_loss(loss);
-    (*point.mutable_train())[kAccuracy] = accuracy;
-    point.set_validation_loss(loss);
-    (*point.mutable_validation())[kAccuracy] = accuracy;
-    for (const int64_t count : {64, 192, 192, 192}) point.add_label_examples(count);
-  }
-  facts.data.emplace();
-  facts.data->is_same = true;
-  facts.data->train_labels = {100, 300, 300, 300};
-  facts.data->validation_examples = 500;
-  facts.data->label_table = {100, 0, 0, 0, 0, 300, 0, 0, 0, 0, 300, 0, 0, 0, 0, 300};
-  facts.data->held_out_examples = 1000;
-  facts.model.emplace();
-  facts.model->step = 200;
-  facts.model->tensors = {{.name = "embedding.token.weight", .change = 0.1},
-                          {.name = "head.bias", .is_zero = true, .was_zero = true}};
-  facts.model->batch_effect = 1e-6;
-  facts.model->order_effect = 0.3;
-  const auto landmarks = LoadLandmarks();
-  EXPECT_TRUE(landmarks.ok()) << landmarks.status();
-  facts.landmarks = *landmarks;
-  return facts;
-}
-
-std::vector<std::string> Causes(const DoctorCase& facts) {
-  const auto diagnosis = Diagnose(facts);
-  EXPECT_TRUE(diagnosis.ok()) << diagnosis.status();
-  std::vector<std::string> causes;
-  for (const Finding& finding : diagnosis->findings) causes.push_back(finding.cause);
-  return causes;
-}
-
-// What the first finding says is to be done.
-std::string Fix(const DoctorCase& facts) { return Diagnose(facts)->findings.at(0).fix; }
 
 TEST(Doctor, ASoundRunHasNoFindingAndTheMajorityLineIsSaid) {
   const DoctorCase facts = MakeCase(0.45, 1.1);
@@ -96,50 +40,6 @@ TEST(Doctor, AtTheMajorityClassItHasNotStarted) {
   EXPECT_THAT(Causes(early), IsEmpty());
   for (CurvePoint& point : *early.run.mutable_curve()) point.set_train_loss(2.4);
   EXPECT_THAT(Causes(early), IsEmpty());
-}
-
-TEST(Doctor, SettingsExplainARunThatHasNotStarted) {
-  DoctorCase facts = MakeCase(0.30, 1.31);
-  facts.run.mutable_config()->mutable_model()->set_pooling(ModelConfig::MEAN);
-  EXPECT_THAT(Causes(facts), ElementsAre(kWrongPooling, kNotStarted));
-  EXPECT_THAT(Diagnose(facts)->findings[0].landmark, HasSubstr("590 steps"));
-  EXPECT_THAT(Fix(facts), StartsWith("--set model.pooling=FIRST,"));
-  facts = MakeCase(0.30, 1.31);
-  facts.run.mutable_config()->mutable_schedule()->set_learning_rate(6e-2f);
-  facts.run.mutable_config()->mutable_schedule()->set_warmup_steps(30);
-  EXPECT_THAT(Causes(facts), ElementsAre(kRateTooHigh, kNotStarted));
-  EXPECT_THAT(Fix(facts), AllOf(StartsWith("--set schedule.learning_rate=0.002,"),
-                                HasSubstr("--set schedule.warmup_steps=60")));
-  facts.run.mutable_config()->mutable_schedule()->set_learning_rate(6e-5f);
-  EXPECT_THAT(Causes(facts), ElementsAre(kRateTooLow, kNotStarted));
-  // The same settings are no finding in a run that learns.
-  facts = MakeCase(0.45, 1.1);
-  facts.run.mutable_config()->mutable_schedule()->set_learning_rate(6e-2f);
-  facts.run.mutable_config()->mutable_model()->set_pooling(ModelConfig::MEAN);
-  EXPECT_THAT(Causes(facts), IsEmpty());
-  // They are one if large steps left their mark: a loss above the class entropy after the warm-up,
-  // or weights that moved by more than 1 % a step.
-  facts.run.mutable_curve(4)->set_train_loss(1.5);
-  EXPECT_THAT(Causes(facts), ElementsAre(kRateTooHigh));
-  facts.run.mutable_curve(4)->set_train_loss(1.1);
-  facts.model->change = 2.1;
-  EXPECT_THAT(Causes(facts), ElementsAre(kRateTooHigh));
-  facts.model->change = 1.9;
-  EXPECT_THAT(Causes(facts), IsEmpty());
-}
-
-TEST(Doctor, UpdateRatiosTellARateThatNoLandmarkKnows) {
-  DoctorCase facts = MakeCase(0.30, 1.31);
-  for (CurvePoint& point : *facts.run.mutable_curve()) point.set_update_ratio(0.2);
-  EXPECT_THAT(Causes(facts), ElementsAre(kRateTooHigh, kNotStarted));
-  // A third of 0.002, three times as much, and twice the 200 steps: each can be pasted.
-  EXPECT_EQ(Fix(facts), "--set schedule.learning_rate=0.000667 --set optimizer.clip_norm=1");
-  for (CurvePoint& point : *facts.run.mutable_curve()) point.set_update_ratio(1e-8);
-  EXPECT_THAT(Causes(facts), ElementsAre(kRateTooLow, kNotStarted));
-  EXPECT_EQ(Fix(facts), "--set schedule.learning_rate=0.006");
-  for (CurvePoint& point : *facts.run.mutable_curve()) point.set_update_ratio(1e-3);
-  EXPECT_THAT(Causes(facts), ElementsAre(kNotStarted));
-  EXPECT_THAT(Fix(facts), StartsWith("--set train.steps=400, or --seeds 0-2: "));
 }
 
 TEST(Doctor, LabelsAgainstTheOracle) {
@@ -210,6 +110,64 @@ TEST(Doctor, ViewsThatLoseSomething) {
   facts.run.mutable_config()->set_task("image");
   facts.run.mutable_config()->set_protocol("lra2020@1");
   facts.run.mutable_config()->set_preset("lra2020");
+  EXPECT_THAT(Causes(facts), IsEmpty());
+  // So are dropped brackets of nystrom, unless the stored data has none.
+  for (const bool learns : {true, false}) {
+    facts = learns ? MakeCase(0.45, 1.1) : MakeCase(0.30, 1.31);
+    facts.run.mutable_config()->set_protocol("nystrom@1");
+    facts.run.mutable_config()->set_preset("nystrom");
+    facts.run.mutable_config()->mutable_view()->set_brackets(DataView::NONE);
+    EXPECT_THAT(Causes(facts), testing::Conditional(learns, Not(Contains(kDroppedBrackets)),
+                                                    Contains(kDroppedBrackets)));
+  }
+}
+
+TEST(Doctor, ADivergedRunIsAFinding) {
+  DoctorCase facts = MakeCase(0.45, 1.1);
+  RunFailure& failure = *facts.run.mutable_failure();
+  failure.set_kind(RunFailure::DIVERGED);
+  failure.set_step(207);
+  failure.set_cause("loss is not finite");
+  EXPECT_THAT(Causes(facts), ElementsAre(kDiverged));
+  EXPECT_EQ(Diagnose(facts)->findings[0].observed, "step 207: loss is not finite");
+  EXPECT_THAT(Fix(facts),
+              StartsWith("--set schedule.learning_rate=0.000667 --set optimizer.clip_norm=1, or a "
+                         "longer warm-up: --set schedule.warmup_steps="));
+}
+
+TEST(Doctor, BaselinesAreNoRuns) {
+  DoctorCase facts = MakeCase(0.45, 1.1);
+  facts.run.set_kind(RunRecord::BASELINE);
+  facts.run.clear_curve();
+  EXPECT_EQ(Diagnose(facts).status().message(),
+            "it is no run of `lra train`, and has no curve to be looked at");
+}
+
+// What began with trained weights is not measured from initial values.
+TEST(Doctor, WeightsOfAnotherRunMayStay) {
+  DoctorCase facts = MakeCase(0.45, 1.1);
+  facts.model->tensors[0].change = 0;
+  EXPECT_THAT(Causes(facts), ElementsAre(kFrozenEmbedding));
+  facts.model->began_with_initial = false;
+  EXPECT_THAT(Causes(facts), IsEmpty());
+  EXPECT_THAT(Diagnose(facts)->notes,
+              Contains("it began with weights that were trained before: how far they moved was not "
+                       "looked at"));
+}
+
+// Where order was seen to matter it does, whatever the setting; unseen, the setting is a hint.
+TEST(Doctor, NoPositionsAreAFindingWhereOrderIsLost) {
+  DoctorCase facts = MakeCase(0.30, 1.31);
+  facts.run.mutable_config()->mutable_model()->set_positions(ModelConfig::NO_POSITIONS);
+  EXPECT_THAT(Causes(facts), ElementsAre(kNotStarted));
+  facts.model->order_effect.reset();
+  EXPECT_THAT(Causes(facts), ElementsAre(kNoPositions, kNotStarted));
+  EXPECT_EQ(Diagnose(facts)->findings[0].strength, Finding::kHint);
+  facts.model->order_effect = 1e-6;
+  EXPECT_EQ(Diagnose(facts)->findings[0].strength, Finding::kProven);
+  facts = MakeCase(0.45, 1.1);
+  facts.run.mutable_config()->mutable_model()->set_positions(ModelConfig::NO_POSITIONS);
+  facts.model->order_effect.reset();
   EXPECT_THAT(Causes(facts), IsEmpty());
 }
 
@@ -382,8 +340,11 @@ TEST(Doctor, CausalModelsNeedNoPositions) {
   DoctorCase facts = MakeTokenCase(0.5, 0.9);
   facts.run.mutable_config()->mutable_model()->set_positions(ModelConfig::NO_POSITIONS);
   EXPECT_THAT(Causes(facts), IsEmpty());
+  facts = MakeTokenCase(0.30, 1.31);
+  facts.run.mutable_config()->mutable_model()->set_positions(ModelConfig::NO_POSITIONS);
+  EXPECT_THAT(Causes(facts), ElementsAre(kNotStarted));
   facts.run.mutable_config()->mutable_attention()->set_causal(false);
-  EXPECT_THAT(Causes(facts), ElementsAre(kNoPositions));
+  EXPECT_THAT(Causes(facts), ElementsAre(kNoPositions, kNotStarted));
 }
 
 }  // namespace

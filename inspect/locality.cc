@@ -183,7 +183,7 @@ absl::Status CheckWindows(const std::vector<int64_t>& windows) {
   for (size_t i = 0; i < windows.size(); ++i) {
     if (windows[i] < 0 || (i > 0 && windows[i] <= windows[i - 1])) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "--within: has ", windows[i], "; distances must be at least 0 and rise, e.g. 1,4,16"));
+          "--within: has ", windows[i], "; distances must be at least 0 and rise, e.g. 1 4 16"));
     }
   }
   return absl::OkStatus();

@@ -52,6 +52,9 @@ absl::Status CompareWeights(const std::string& checkpoint, const CheckpointState
     change += moved * moved;
     size += before * before;
   }
+  const ExperimentConfig& config = state.config();
+  facts->began_with_initial = !config.has_encoder_weights_sha256() &&
+                              !config.has_start_weights_sha256() && !config.has_pretrain();
   facts->change = size > 0 ? std::sqrt(change / size) : 0;
   return absl::OkStatus();
 }
