@@ -87,6 +87,8 @@ TEST(Doctor, ALossThatExplodesIsToldAtOnce) {
   facts.run.mutable_curve()->DeleteSubrange(2, 8);  // step 40, before runs are judged
   facts.run.mutable_config()->mutable_schedule()->set_warmup_steps(10);
   EXPECT_THAT(Causes(facts), ElementsAre(kRateTooHigh));
+  facts.run.mutable_config()->mutable_schedule()->set_learning_rate(6e-5f);
+  EXPECT_THAT(Causes(facts), ElementsAre(kRateTooHigh));
   for (CurvePoint& point : *facts.run.mutable_curve()) point.set_train_loss(2.5);
   EXPECT_THAT(Causes(facts), IsEmpty());
   for (CurvePoint& point : *facts.run.mutable_curve()) point.set_train_loss(1e6);

@@ -135,7 +135,7 @@ void CheckLearningRate(const Symptoms& s, Findings* findings) {
   if (is_far_above) {
     finding.cause = kRateTooHigh;
     finding.fix = absl::StrCat(RateFlag(known), ", or ", LongerWarmup(s.config()));
-  } else if (known > 0 && rate * kRateFactor <= known) {
+  } else if (known > 0 && rate * kRateFactor <= known && !Explodes(s)) {
     finding.cause = kRateTooLow;
     finding.fix = RateFlag(known);
   } else if (ratio > kRatioTooHigh || s.late_loss > kWorseThanNothing * s.entropy) {
