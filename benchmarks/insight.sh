@@ -37,7 +37,7 @@ of_task() {
 # What is made anew each time; arguments go to `lra profile`.
 listops_depth() {
   local runs
-  mapfile -t runs < <(of_task listops cosformer_table4_small labels listops_curriculum_small listops_state_space_small)
+  mapfile -t runs < <(of_task listops cosformer_table4_small labels listops_curriculum_small listops_state_space_small listops_attention_small)
   LRA_DATA=$work "$lra" profile "${runs[@]}" --published "${published[@]}" "$@"
 }
 # The comparison whose expressions have no closing brackets, and a run that kept them.
@@ -98,7 +98,7 @@ block() {
 
 draw() {
   local runs
-  mapfile -t runs < <(of_task listops labels listops_curriculum_small listops_state_space_small)
+  mapfile -t runs < <(of_task listops labels listops_curriculum_small listops_state_space_small listops_attention_small)
   LRA_DATA=$work "$lra" profile "${runs[@]}" --figure "$work/depth" >/dev/null
   cp "$work/depth-1.svg" docs/pictures/insight_listops_depth.svg # the first way to sort them: by depth
   "$lra" report docs/records/cosformer_table4_small --figures "$work/figures" --out "$work/report.html" --quiet
