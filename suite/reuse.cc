@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <system_error>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "eval/run_record.h"
 #include "lra/copy_folder.h"
 #include "lra/files.h"
+#include "lra/fingerprint.h"
 #include "lra/status_macros.h"
 #include "suite/state.h"
 
@@ -36,6 +40,33 @@ bool HoldsEnded(const std::string& folder, const SuiteCell& cell) {
   return FileExists(RunDirectory(folder, cell)) && HasEnded(ReadCellStatus(folder, cell));
 }
 
+// Folders of runs with records, by the cell's fingerprint and the seed: `lra train --out` may have
+// given them any name.
+using RunsByCell = std::multimap<std::pair<std::string, uint32_t>, std::string>;
+
+RunsByCell RunsAt(const std::vector<std::string>& places) {
+  RunsByCell runs;
+  for (const std::string& place : places) {
+    const absl::StatusOr<RunRecord> record = ReadRunRecord(place);
+    if (!record.ok()) continue;
+    runs.emplace(std::make_pair(CellFingerprint(record->config()), record->config().seed()), place);
+  }
+  return runs;
+}
+
+// The folder of an ended run of the cell under whatever name; empty where there is none.
+std::string FindEnded(const RunsByCell& runs, const SuiteCell& cell) {
+  const auto [first, last] = runs.equal_range({CellFingerprint(cell.config), cell.seed});
+  for (auto run = first; run != last; ++run) {
+    fs::path directory = fs::path(run->second).lexically_normal();
+    if (directory.filename().empty()) directory = directory.parent_path();  // "runs/x/"
+    SuiteCell named = cell;
+    named.name = directory.filename().string();
+    if (HoldsEnded(directory.parent_path().string(), named)) return run->second;
+  }
+  return "";
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<ReusableRun>> FindReusableRuns(const std::vector<std::string>& folders,
@@ -46,13 +77,16 @@ absl::StatusOr<std::vector<ReusableRun>> FindReusableRuns(const std::vector<std:
     LRA_ASSIGN_OR_RETURN(const std::vector<std::string> some, PlacesIn(folder));
     places.insert(places.end(), some.begin(), some.end());
   }
+  const RunsByCell by_cell = RunsAt(places);
   std::vector<ReusableRun> runs;
   for (const SuiteCell& cell : cells) {
     if (FileExists(RunDirectory(out, cell))) continue;
     const auto place =
         std::find_if(places.begin(), places.end(),
                      [&cell](const std::string& folder) { return HoldsEnded(folder, cell); });
-    if (place != places.end()) runs.push_back({cell, RunDirectory(*place, cell)});
+    const std::string found =
+        place != places.end() ? RunDirectory(*place, cell) : FindEnded(by_cell, cell);
+    if (!found.empty()) runs.push_back({cell, found});
   }
   return runs;
 }

@@ -17,8 +17,9 @@ struct ReusableRun {
 };
 
 // The cells that OUT has nothing of and that one of `folders`, or a folder directly in one of them,
-// holds finished or diverged: with the same name, settings, seed and data (ReadCellStatus). The
-// first place counts. NotFound for a folder that is not there.
+// holds finished or diverged: with the same settings, seed and data (ReadCellStatus), under the
+// cell's name or, where none has that, any other. The first place counts. NotFound for a folder
+// that is not there.
 absl::StatusOr<std::vector<ReusableRun>> FindReusableRuns(const std::vector<std::string>& folders,
                                                           const std::string& out,
                                                           const std::vector<SuiteCell>& cells);

@@ -63,6 +63,22 @@ TEST_F(ReuseTest, FindsWhatAnotherSuiteHasFinished) {
   EXPECT_TRUE(Names({}).empty());
 }
 
+// `lra train --out` gives any name; what the run is counts.
+TEST_F(ReuseTest, ARunIsKnownUnderAnotherName) {
+  SuiteCell by_hand = cells_[0], other = cells_[1];
+  by_hand.name = "mine";
+  other.name = "elsewhere";
+  other.config.mutable_train()->set_steps(200);
+  WriteRun(other_, by_hand);
+  WriteRun(other_, other);
+  EXPECT_EQ(Names({other_}), std::vector<std::string>{"linear-s0"});
+  const auto runs = FindReusableRuns({JoinPath(other_, "mine/")}, out_, cells_);
+  ASSERT_TRUE(runs.ok()) << runs.status();
+  ASSERT_EQ(runs->size(), 1u);
+  ASSERT_TRUE(*TakeRun(runs->front(), out_));
+  EXPECT_EQ(ReadCellStatus(out_, cells_[0]).state, CellState::kFinished);
+}
+
 TEST_F(ReuseTest, ARunIsTakenWholeAndOnce) {
   WriteRun(other_, cells_[0]);
   const auto runs = FindReusableRuns({runs_}, out_, cells_);
