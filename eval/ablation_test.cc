@@ -221,24 +221,6 @@ TEST(AblationText, WordsAreNoStrongerThanTheNumbers) {
                     Not(HasSubstr("did not train"))));
 }
 
-TEST(AblationText, WordsSayWhichStartsNoSeedChanges) {
-  Ablation ablation = DataSetP();
-  EXPECT_THAT(absl::StrJoin(AblationWords(AnalyseAblation(ablation, 0.95)), " "),
-              Not(HasSubstr("begin from")));
-  ablation.tasks[0].starts = {"another run's encoder"};
-  const std::vector<std::string> words = AblationWords(AnalyseAblation(ablation, 0.95));
-  ASSERT_GE(words.size(), 2u);
-  EXPECT_THAT(words[words.size() - 2], StartsWith("All of this is about new seeds "));
-  EXPECT_EQ(words.back(),
-            "Runs that begin from another run's encoder begin from the same with every seed: the "
-            "intervals do not cover another, and the budget does not count its training.");
-  ablation.tasks[0].starts = {"another run's encoder, each seed its own"};
-  EXPECT_EQ(AblationWords(AnalyseAblation(ablation, 0.95)).back(),
-            "Runs that begin from another run's encoder, each seed its own, do so by one recipe a "
-            "cell: the intervals cover other encoders of it, and the budget does not count their "
-            "training.");
-}
-
 // A mean over cells that differ is told as such, with the cells' own effects.
 TEST(AblationText, AMeanThatDependsIsTakenBack) {
   Ablation ablation = DataSetP();

@@ -161,5 +161,22 @@ TEST(AblationWords, LocalityWithoutAnExampleSaysSo) {
               HasSubstr("Locality on image: no examples of validation were measured\n"));
 }
 
+TEST(AblationWords, StartsThatNoSeedChangesAreSaidAndThoseOfEachSeed) {
+  AblationTask task = TaskWithEffect("listops", {10, 12, 14});
+  EXPECT_THAT(absl::StrJoin(AblationWords(Analysed({task})), " "), Not(HasSubstr("begin from")));
+  task.starts = {"another run's encoder"};
+  const std::vector<std::string> words = AblationWords(Analysed({task}));
+  ASSERT_GE(words.size(), 2u);
+  EXPECT_THAT(words[words.size() - 2], StartsWith("All of this is about new seeds "));
+  EXPECT_EQ(words.back(),
+            "Runs that begin from another run's encoder begin from the same with every seed: the "
+            "intervals do not cover another, and the budget does not count its training.");
+  task.starts = {"another run's encoder, each seed its own"};
+  EXPECT_EQ(AblationWords(Analysed({task})).back(),
+            "Runs that begin from another run's encoder, each seed its own, do so by one recipe a "
+            "cell: the intervals cover other encoders of it, and the budget does not count their "
+            "training.");
+}
+
 }  // namespace
 }  // namespace lra

@@ -1,7 +1,6 @@
 // The sentences under a table that say how to read it.
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <set>
 #include <string>
 #include <vector>
@@ -147,19 +146,19 @@ std::vector<std::string> Legend(const Leaderboard& board) {
       "run: for this one trained model only.",
       100 * options.confidence));
   for (std::string& mark : ExplainMarks(board)) sentences.push_back(std::move(mark));
-  const std::vector<std::string> rest = {
+  sentences.push_back(
       absl::StrFormat("Beside a score where it applies: the last checkpoint's, if another one was "
                       "selected; training without labels before (pretrained); an early stop; "
                       "parameters of a model that is more than %g %% larger than the transformer.",
-                      100 * kParameterAllowance),
-      HasAverage(board) ? "The average is over all tasks of the table, for rows that have them "
-                          "all; its interval is for these tasks."
-                        : "",
+                      100 * kParameterAllowance));
+  if (HasAverage(board)) {
+    sentences.emplace_back(
+        "The average is over all tasks of the table, for rows that have them all; its interval is "
+        "for these tasks.");
+  }
+  sentences.emplace_back(
       "Rows are ordered by their means; published rows come from other code, data and settings, "
-      "carry no interval and are no part of the order.",
-  };
-  std::copy_if(rest.begin(), rest.end(), std::back_inserter(sentences),
-               [](const std::string& sentence) { return !sentence.empty(); });
+      "carry no interval and are no part of the order.");
   if (options.shows_cost && !board.tables.empty())
     sentences.push_back(internal::CostLegend(board.tables.front()));
   if (HasDifferences(board)) {

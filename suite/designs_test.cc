@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,36 +55,29 @@ TEST_F(DesignsTest, ReadsEachCellOfTheGrid) {
 }
 
 TEST_F(DesignsTest, StartsFromAnotherRunAreKnown) {
-  SuiteFile suite = TwoByTwo();
-  SuiteLevel* const level = suite.mutable_group(0)->mutable_factor(0)->mutable_level(1);
-  level->add_set("encoder_weights_sha256=37ff");
-  Begin(suite);
-  WriteAll();
-  const auto report = AblateSuite({.folder = Folder()});
-  ASSERT_TRUE(report.ok()) << report.status();
-  EXPECT_THAT(report->designs.at(0).ablation.tasks.at(0).starts,
+  const auto starts = [this](const std::string& set, SuiteFile suite) {
+    suite.mutable_group(0)->mutable_factor(0)->mutable_level(1)->add_set(set);
+    Begin(suite);
+    WriteAll();
+    const auto report = AblateSuite({.folder = Folder()});
+    EXPECT_TRUE(report.ok()) << report.status();
+    return report.ok() ? report->designs.at(0).ablation.tasks.at(0).starts
+                       : std::set<std::string>();
+  };
+  EXPECT_THAT(starts("encoder_weights_sha256=37ff", TwoByTwo()),
               ElementsAre("another run's encoder"));
-}
-
-// What a folder's suite lists of encoders is known to its cells, too.
-TEST_F(DesignsTest, StartsFromEncodersOfSeedsAreKnown) {
-  SuiteFile suite = TwoByTwo();
-  SuiteLevel* const level = suite.mutable_group(0)->mutable_factor(0)->mutable_level(1);
-  level->add_set("encoder_weights_sha256={init-from}");
+  // What a folder's suite lists of encoders is known to its cells, too.
+  SuiteFile own = TwoByTwo();
   for (const char* attention : {"relu", "cosformer"}) {
     for (const uint32_t seed : {0, 1, 2}) {
-      SuiteEncoder& encoder = *suite.add_encoder();
+      SuiteEncoder& encoder = *own.add_encoder();
       encoder.set_attention(attention);
       encoder.set_seed(seed);
       encoder.set_weights_sha256(absl::StrCat(attention, seed));
       encoder.set_recipe("5e");
     }
   }
-  Begin(suite);
-  WriteAll();
-  const auto report = AblateSuite({.folder = Folder()});
-  ASSERT_TRUE(report.ok()) << report.status();
-  EXPECT_THAT(report->designs.at(0).ablation.tasks.at(0).starts,
+  EXPECT_THAT(starts("encoder_weights_sha256={init-from}", own),
               ElementsAre("another run's encoder, each seed its own"));
 }
 

@@ -64,7 +64,7 @@ absl::Status SetInitFrom(const std::string& run, SuiteFile* suite) {
     return absl::InvalidArgumentError(
         absl::StrCat("the suite sets ", *asking[0],
                      ": its runs start from another run's encoder; name that run with --init-from "
-                     "RUN"));
+                     "RUN, or one for each seed with --init-from 'RUN-s{seed}'"));
   }
   if (suite->encoder_size() > 0) {
     return absl::InvalidArgumentError(absl::StrCat(

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -77,15 +78,19 @@ absl::StatusOr<std::vector<ReusableRun>> FindReusableRuns(const std::vector<std:
     LRA_ASSIGN_OR_RETURN(const std::vector<std::string> some, PlacesIn(folder));
     places.insert(places.end(), some.begin(), some.end());
   }
-  const RunsByCell by_cell = RunsAt(places);
+  std::optional<RunsByCell> by_cell;  // read where a name does not do
   std::vector<ReusableRun> runs;
   for (const SuiteCell& cell : cells) {
     if (FileExists(RunDirectory(out, cell))) continue;
     const auto place =
         std::find_if(places.begin(), places.end(),
                      [&cell](const std::string& folder) { return HoldsEnded(folder, cell); });
-    const std::string found =
-        place != places.end() ? RunDirectory(*place, cell) : FindEnded(by_cell, cell);
+    if (place != places.end()) {
+      runs.push_back({cell, RunDirectory(*place, cell)});
+      continue;
+    }
+    if (!by_cell) by_cell = RunsAt(places);
+    const std::string found = FindEnded(*by_cell, cell);
     if (!found.empty()) runs.push_back({cell, found});
   }
   return runs;
