@@ -17,6 +17,7 @@
 #include "datasets/split_rule.h"
 #include "lra/check.h"
 #include "lra/config.h"
+#include "lra/config_check.h"
 #include "lra/status_macros.h"
 
 namespace lra {
@@ -88,10 +89,6 @@ absl::Status CheckImageCut(const TaskSpec& spec, const DataView& view) {
       spec.name(), "\" has ", pixels, " pixels",
       tokens > pixels ? absl::StrCat(" of 3 tokens (view.grey=COLOURS), ", tokens) : "",
       "; images are not cut"));
-}
-
-bool GuessesTokens(const DataView& view) {
-  return view.target() == DataView::NEXT || view.target() == DataView::MASKED;
 }
 
 // Whether there are tokens to guess, all of which a model may see.

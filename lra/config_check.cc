@@ -14,11 +14,6 @@
 namespace lra {
 namespace {
 
-bool GuessesTokens(const ExperimentConfig& config) {
-  const DataView::Target target = config.view().target();
-  return target == DataView::NEXT || target == DataView::MASKED;
-}
-
 // Why a field says nothing beside the others; empty where it says something.
 std::string WhyIdle(const ExperimentConfig& config, const std::set<std::string>& idle_fields,
                     absl::string_view path) {
@@ -29,7 +24,7 @@ std::string WhyIdle(const ExperimentConfig& config, const std::set<std::string>&
     return absl::StrCat("schedule.kind is ", ScheduleConfig::Kind_Name(schedule.kind()));
   if (absl::StartsWith(path, "schedule.drop_") && schedule.kind() != ScheduleConfig::STEP)
     return absl::StrCat("schedule.kind is ", ScheduleConfig::Kind_Name(schedule.kind()));
-  const bool has_token_head = GuessesTokens(config);
+  const bool has_token_head = GuessesTokens(config.view());
   if (!has_token_head && (path == "model.token_head" || path == "model.mixture_components"))
     return "view.target is LABEL";
   if (path == "model.mixture_components" &&
@@ -70,7 +65,7 @@ bool IsOfLabels(absl::string_view path) {
 std::string WhyUnread(const ExperimentConfig& config, absl::string_view path) {
   const OptimizerConfig& optimizer = config.optimizer();
   const TrainConfig& train = config.train();
-  if (GuessesTokens(config) && IsOfLabels(path))
+  if (GuessesTokens(config.view()) && IsOfLabels(path))
     return absl::StrCat("view.target is ", DataView::Target_Name(config.view().target()));
   if (path == "schedule.learning_rate" && config.has_search())
     return "a search takes the rates of search.learning_rate";
@@ -204,6 +199,10 @@ absl::Status CheckStoredConfig(ExperimentConfig config) {
   config.clear_pretrain();
   LRA_ASSIGN_OR_RETURN(const BlockFile file, LoadBlockFile(config.block().name()));
   return CheckConfig(config, {file.idle_field().begin(), file.idle_field().end()});
+}
+
+bool GuessesTokens(const DataView& view) {
+  return view.target() == DataView::NEXT || view.target() == DataView::MASKED;
 }
 
 bool IsChosenByFlag(absl::string_view path) {

@@ -21,6 +21,9 @@ absl::Status CheckConfig(const ExperimentConfig& config, const std::set<std::str
 // older file lacks counts as set to its legacy value.
 absl::Status CheckStoredConfig(ExperimentConfig config);
 
+// Whether a model guesses the next tokens or hidden ones, and not labels.
+bool GuessesTokens(const DataView& view);
+
 // Whether a field has a flag of its own (task, protocol, preset, attention.name), which chooses
 // what is merged; --set refuses it.
 bool IsChosenByFlag(absl::string_view path);

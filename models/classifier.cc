@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "lra/config.h"
+#include "lra/config_check.h"
 #include "lra/status_macros.h"
 #include "models/base/host_copy.h"
 #include "models/base/runtime.h"
@@ -130,9 +131,8 @@ class EncoderClassifier : public Classifier {
 
   // Whether the texts of pairs are read as one batch.
   bool IsJoint(bool is_training, bool is_measured) const {
-    const ModelConfig& model = config_.model();
-    return is_pair_ && DependsOnBatch(model) &&
-           (is_measured || (is_training && model.joint_pair_statistics()));
+    return is_pair_ && DependsOnBatch(config_) &&
+           (is_measured || (is_training && config_.model().joint_pair_statistics()));
   }
 
   std::vector<at::Tensor> OnHost(const HostBatch& batch, bool is_training, bool is_joint) const {
@@ -210,14 +210,13 @@ class EncoderClassifier : public Classifier {
 
 }  // namespace
 
-bool DependsOnBatch(const ModelConfig& model) {
-  return model.norm() == ModelConfig::BATCH || model.pooled_norm() == ModelConfig::OVER_EXAMPLES;
-}
+bool DependsOnBatch(const ExperimentConfig& config) { return !NormsOverExamples(config).empty(); }
 
-std::string NormsOverExamples(const ModelConfig& model) {
+std::string NormsOverExamples(const ExperimentConfig& config) {
+  const ModelConfig& model = config.model();
   std::vector<std::string> fields;
   if (model.norm() == ModelConfig::BATCH) fields.push_back("model.norm=BATCH");
-  if (model.pooled_norm() == ModelConfig::OVER_EXAMPLES)
+  if (!GuessesTokens(config.view()) && model.pooled_norm() == ModelConfig::OVER_EXAMPLES)
     fields.push_back("model.pooled_norm=OVER_EXAMPLES");
   return absl::StrJoin(fields, " and ");
 }

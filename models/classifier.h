@@ -28,13 +28,14 @@
 namespace lra {
 
 // Whether an example's logits in training depend on the other examples of its batch, so that a
-// batch in parts gives other numbers than a whole one: model.norm=BATCH and
-// model.pooled_norm=OVER_EXAMPLES. Each part then has statistics of its own, and so have the first
-// and the second texts of pairs unless model.joint_pair_statistics holds.
-bool DependsOnBatch(const ModelConfig& model);
+// batch in parts gives other numbers than a whole one: model.norm=BATCH and, where labels are
+// guessed, which tokens are not pooled for, model.pooled_norm=OVER_EXAMPLES. Each part then has
+// statistics of its own, and so have the first and the second texts of pairs unless
+// model.joint_pair_statistics holds.
+bool DependsOnBatch(const ExperimentConfig& config);
 
 // Those of the two that are set, joined by " and "; empty for none.
-std::string NormsOverExamples(const ModelConfig& model);
+std::string NormsOverExamples(const ExperimentConfig& config);
 
 // Not safe for concurrent use (parameters and gradients are shared).
 class Classifier {

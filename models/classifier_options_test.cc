@@ -160,8 +160,11 @@ TEST(PooledNormTest, TakesAwayWhatExamplesHaveInCommon) {
   const auto model = PooledOnly(config);
   const HostBatch batch = Batch({{1, 2, 3}, {4, 5, 6, 7}, {8, 9}, {10, 11, 12}});
   const at::Tensor pooled = Logits(*model, batch, /*training=*/true);
-  EXPECT_TRUE(DependsOnBatch(config.model()));
-  EXPECT_EQ(NormsOverExamples(config.model()), "model.pooled_norm=OVER_EXAMPLES");
+  EXPECT_TRUE(DependsOnBatch(config));
+  EXPECT_EQ(NormsOverExamples(config), "model.pooled_norm=OVER_EXAMPLES");
+  ExperimentConfig tokens = config;  // which are not pooled
+  tokens.mutable_view()->set_target(DataView::NEXT);
+  EXPECT_FALSE(DependsOnBatch(tokens));
   EXPECT_LT(pooled.mean(0).abs().max().item<float>(), 1e-5);
   EXPECT_NEAR(pooled.square().mean().item<float>(), 1, 1e-2);
   // In evaluation an example is by itself again.

@@ -284,9 +284,9 @@ TEST(ClsMaskTest, AsFirstTokenMakesClsPadding) {
 TEST(BatchNormModelTest, TrainingMovesTheRunningStatisticsAndNothingElseDoes) {
   ExperimentConfig config = SmallConfig();
   config.mutable_model()->set_norm(ModelConfig::BATCH);
-  EXPECT_TRUE(DependsOnBatch(config.model()));
-  EXPECT_EQ(NormsOverExamples(config.model()), "model.norm=BATCH");
-  EXPECT_FALSE(DependsOnBatch(SmallConfig().model()));
+  EXPECT_TRUE(DependsOnBatch(config));
+  EXPECT_EQ(NormsOverExamples(config), "model.norm=BATCH");
+  EXPECT_FALSE(DependsOnBatch(SmallConfig()));
   const auto model = Make(config);
   ASSERT_EQ(model->parameters().buffers().size(), 10u);  // five norms
   const auto snapshot = [&] {

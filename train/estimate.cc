@@ -94,11 +94,11 @@ absl::Status FitBudget(const Run& run, const Stage& stage, MicroBatch* choice) {
 }
 
 absl::Status CheckParts(const Run& run, const MicroBatch& choice) {
-  if (!DependsOnBatch(run.config().model()) || choice.examples >= choice.batch_examples) {
+  if (!DependsOnBatch(run.config()) || choice.examples >= choice.batch_examples) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(absl::StrCat(
-      NormsOverExamples(run.config().model()), ": statistics are of the whole batch of ",
+      NormsOverExamples(run.config()), ": statistics are of the whole batch of ",
       choice.batch_examples, " examples, which cannot go through in parts of ", choice.examples,
       "; leave --micro-batch out, raise --memory-budget, or lower train.batch_examples"));
 }

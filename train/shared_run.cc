@@ -110,9 +110,9 @@ absl::Status CheckShareable(const TrainRequest& request, const Ranks& ranks) {
   const ExperimentConfig& config = request.resolved.config;
   const std::string who = absl::StrCat(ranks.size(), ranks.is_alone() ? " process" : " processes",
                                        request.exact_reduction ? " with --exact-reduction" : "");
-  if (DependsOnBatch(config.model())) {
+  if (DependsOnBatch(config)) {
     return absl::InvalidArgumentError(absl::StrCat(
-        NormsOverExamples(config.model()), ": statistics are of a whole batch, and ", who,
+        NormsOverExamples(config), ": statistics are of a whole batch, and ", who,
         " would each see a share of it; train with one process, or with another norm"));
   }
   if (request.exact_reduction && ranks.size() > kExactShards) {
