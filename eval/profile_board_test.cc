@@ -228,6 +228,19 @@ TEST_F(ProfileBoardTest, AHeadingHasAFieldForEverySettingThatItIsToldFrom) {
                                   Contains("and 9 more fields")));
 }
 
+TEST_F(ProfileBoardTest, SaysWhatTheIntervalOfRunsFromOneStartLeavesOut) {
+  AddRow("linear", {FirstRight(200, kExamples), FirstRight(150, kExamples)});
+  for (LocatedRecord& run : found_.runs)
+    run.record.mutable_config()->set_encoder_weights_sha256("12ab");
+  const ProfileGroup one = Group();
+  EXPECT_THAT(ProfileBoardText(Board(one)),
+              AllOf(HasSubstr("; of runs from one start, which"), HasSubstr("from one start |")));
+  EXPECT_THAT(ProfileBoardsJson({Board(one)}), HasSubstr("\"from\": \"another run's encoder\""));
+  for (LocatedRecord& run : found_.runs) run.record.mutable_config()->set_encoder_recipe("34cd");
+  const ProfileGroup own = Group();
+  EXPECT_THAT(ProfileBoardText(Board(own)), Not(HasSubstr("one start")));
+}
+
 TEST_F(ProfileBoardTest, RunsWithoutScoresAreLeftOut) {
   AddRow("linear", {FirstRight(200, kExamples)});
   found_.runs.push_back(MakeRun({.method = "cosformer"}));

@@ -1,6 +1,7 @@
 // How profiles of many runs are printed.
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
@@ -9,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "eval/difference_text.h"
 #include "eval/profile_board.h"
+#include "eval/starting_run.h"
 #include "eval/table_writer.h"
 #include "lra/json_text.h"
 #include "lra/progress.h"
@@ -23,12 +25,26 @@ std::string CellText(const Metric& metric, const ProfileCell& cell) {
   return cell.value ? ValueText(metric, *cell.value, cell.interval) : "-";
 }
 
+// What all runs of a row began from, StartingRunOf(); empty where they had initial weights or differ.
+std::string StartOf(const ProfiledRow& row) {
+  std::set<std::string> starts;
+  for (const LocatedRecord* run : row.runs) starts.insert(StartingRunOf(run->record));
+  return starts.size() == 1 ? *starts.begin() : "";
+}
+
+// Whether it has several runs, whose spread is not that of starts.
+bool IsOfOneStart(const ProfiledRow& row) {
+  const std::string start = row.runs.size() > 1 ? StartOf(row) : "";
+  return start == kAnotherEncoder || start == kAnotherWeights;
+}
+
 // "linear, 3 runs", "linear, 2/3 runs" of which two trained, "linear, FAIL 0/3".
 std::string RowName(const ProfiledRow& row) {
   if (row.kind == RunRecord::BASELINE) return row.label;
   if (row.trained == 0) return absl::StrCat(row.label, ", FAIL 0/", row.all);
   const std::string of = row.trained == row.all ? "" : absl::StrCat(row.trained, "/");
-  return absl::StrCat(row.label, ", ", of, row.all, row.all == 1 ? " run" : " runs");
+  return absl::StrCat(row.label, ", ", of, row.all, row.all == 1 ? " run" : " runs",
+                      IsOfOneStart(row) ? " from one start" : "");
 }
 
 // The number of a setting that has fields to tell, among those of its kind; 0 where it has none.
@@ -63,6 +79,12 @@ std::string SettingLegend(const ProfileBoard& board) {
 bool HasPlaces(const ProfileBoard& board) {
   return absl::c_any_of(board.rows, [](const std::vector<ProfileBoardRow>& rows) {
     return absl::c_any_of(rows, [](const ProfileBoardRow& row) { return !row.place.empty(); });
+  });
+}
+
+bool HasOneStart(const ProfileBoard& board) {
+  return absl::c_any_of(board.rows, [](const std::vector<ProfileBoardRow>& rows) {
+    return absl::c_any_of(rows, [](const ProfileBoardRow& row) { return IsOfOneStart(*row.row); });
   });
 }
 
@@ -141,6 +163,7 @@ Json RowJson(const ProfileBoard& board, const ProfiledSetting& setting,
   Json json = {{"kind", internal::KindName(row.row->kind)}, {"row", row.row->label}};
   if (!setting.rules.empty()) json["rules"] = setting.rules;
   if (!setting.fields.empty()) json["fields"] = setting.fields;
+  if (const std::string start = StartOf(*row.row); !start.empty()) json["from"] = start;
   json["trained"] = row.row->trained;
   json["all"] = row.row->all;
   for (const LocatedRecord* run : row.row->runs)
@@ -211,9 +234,12 @@ std::string ProfileBoardText(const ProfileBoard& board) {
       tokens > 0 ? absl::StrCat(" of up to ", FormatCount(tokens), " tokens") : "";
   std::string text = absl::StrFormat(
       "### %s, %s split, %s examples%s\n\n%s%s: the mean of a row's runs that trained [%g %% "
-      "interval, which covers new seeds and new examples; of one run, new examples].\n",
+      "interval, which covers new seeds and new examples; of one run, new examples%s].\n",
       board.group->task, board.group->split, FormatCount(board.examples), longest, traits.title,
-      traits.is_higher_better ? "" : ", lower is better", 100 * board.confidence);
+      traits.is_higher_better ? "" : ", lower is better", 100 * board.confidence,
+      HasOneStart(board) ? "; of runs from one start, which is another run's encoder or weights, "
+                           "not another such start"
+                         : "");
   if (!board.group->differs.empty()) absl::StrAppend(&text, "\n", board.group->differs, "\n");
   if (board.group->block_examples > 1)
     absl::StrAppend(&text, "\n", NeighboursText(board.group->block_examples), "\n");
