@@ -3,7 +3,8 @@
 # `lra ablate` says (docs/ablations); that of any other is its table (docs/tables), below the words that stand there already. A record's folder
 # may hold, beside what is kept of the suite, words.md, which an ablation's page ends with, locality.json, what `lra ablate --locality` said while
 # the checkpoints were there, locality.txt, what `lra locality` said, published, the table in print that stands beside it where `lra papers` names
-# none, and paired, rows "A - B" that a table's page compares seed by seed: for suites whose runs of one seed share the order of the data.
+# none, paired, rows "A - B" that a table's page compares seed by seed (for suites whose runs of one seed share the order of the data), and bars,
+# rows "A - BASELINE" that it compares on test and on validation.
 #
 # usage: benchmarks/kept_suites.sh keep FOLDER   copy what tables need of a finished suite into a folder of docs/records/, named as
 #                                                FOLDER's last part is; baselines are in FOLDER/baselines (`baselines`). Of a suite
@@ -60,7 +61,7 @@ keep() {
     done
   done
   [ ! -d "$from/plan" ] || cp -r "$from/plan" "$to.new" # what was predicted (benchmarks/planned_hours.py)
-  for file in words.md paired published locality.{json,txt}; do [ ! -f "$to/$file" ] || cp "$to/$file" "$to.new"; done
+  for file in words.md paired bars published locality.{json,txt}; do [ ! -f "$to/$file" ] || cp "$to/$file" "$to.new"; done
   if is_finished "$from"; then
     keep_suite "$from" "$to.new"
     ! is_ablation "$from" || keep_locality "$from" "$to.new"
@@ -145,9 +146,21 @@ table_page() {
   printed=$(cat "docs/records/$1/published" 2>/dev/null || printed_beside table "$1") # without any, the benchmark's own numbers stand beside ours
   # shellcheck disable=SC2086
   "$lra" table "docs/records/$1" --published ${printed:-cosformer2022 lra2020} --cost --format md
+  [ ! -f "docs/records/$1/bars" ] || bars "$1"
   [ ! -f "docs/records/$1/paired" ] || paired "$1"
   printf '\n## Learning curves\n\nOf more than seven rows the seven best are drawn.\n'
   curves "$1"
+}
+
+# Each row's difference to a baseline, on the split that it was judged by and on the one that chose its checkpoint.
+bars() {
+  local line split
+  printf '\n## Beside the bars\n\nDifferences to baselines on the same examples; each comparison is by itself, not corrected for the others.\n'
+  for split in test validation; do
+    printf '\nOn %s%s:\n\n```text\n' "$split" "$([ $split = test ] || echo ', by which a run chose its checkpoint and a baseline its settings')"
+    while IFS= read -r line; do "$lra" compare "${line% - *}" "${line#* - }" --split "$split" --runs "docs/records/$1"; done <"docs/records/$1/bars"
+    printf '```\n'
+  done
 }
 
 # What is left of a difference between rows whose runs share a seed, and so the order of the data.
