@@ -123,14 +123,14 @@ void AddOnce(const std::string& word, std::vector<std::string>* words) {
 absl::StatusOr<Json> SuiteJson(const std::string& name) {
   LRA_ASSIGN_OR_RETURN(const SuiteFile suite, LoadSuite(name));
   LRA_ASSIGN_OR_RETURN(const std::vector<SuiteCell> cells, ExpandSuite(suite));
-  std::vector<std::string> tasks, attentions;
+  std::vector<std::string> tasks, methods;
   for (const SuiteCell& cell : cells) {
     AddOnce(cell.config.task(), &tasks);
-    AddOnce(cell.config.attention().name(), &attentions);
+    AddOnce(MethodOf(cell.config), &methods);
   }
   Json result = {{"name", name}, {"description", suite.description()}};
   result["tasks"] = tasks;
-  result["attentions"] = attentions;
+  result["methods"] = methods;
   result["runs"] = cells.size();
   result["file"] = ConfigPath("suites", "suite", name).value_or(name);
   return result;

@@ -32,6 +32,10 @@ absl::StatusOr<TableFormat> ChosenFormat(const std::string& format, const std::s
 absl::StatusOr<TableFormat> PlainFormat(const std::string& what, const std::string& format,
                                         const std::string& out, bool json) {
   absl::StatusOr<TableFormat> parsed = ChosenFormat(format, out, json, TableFormat::kMarkdown);
+  if (format.empty() && !TableFormatOfPath(out).ok() && !out.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--out ", out, ": ", what, " is written as .md, .csv or .json"));
+  }
   if (!parsed.ok() || *parsed == TableFormat::kMarkdown || *parsed == TableFormat::kCsv ||
       *parsed == TableFormat::kJson)
     return parsed;

@@ -30,18 +30,19 @@ struct WatchFlags {
 // Curves are drawn of so many running ones at most: more do not fit on a screen.
 constexpr int kMostPictures = 2;
 
-// "running: trial 2 of 3, learning rate 0.001: step 120 of 5,000  ETA 3 min 20 s  best validation
-// 34.0 % at step 100  last point 4.2 s ago"
+// "running: trial 2 of 3, learning rate 0.001: step 120 of 5,000  ETA of training 3 min 20 s  best
+// validation 34.00 % at step 100  last point 4.2 s ago"
 std::string StateLine(const RunFolder& run, const Metric& metric) {
   std::string line = absl::StrCat(RunStateName(run.state), ": ", run.part,
                                   run.part.empty() ? "" : ": ", "step ", FormatCount(run.step()));
   if (run.total_steps() > 0) absl::StrAppend(&line, " of ", FormatCount(run.total_steps()));
+  if (run.is_scoring()) absl::StrAppend(&line, ", being scored");
   if (run.eta_seconds() && run.state == RunState::kRunning) {
-    absl::StrAppend(&line, "  ETA ", FormatSeconds(*run.eta_seconds()));
+    absl::StrAppend(&line, "  ETA of training ", FormatSeconds(*run.eta_seconds()));
   }
   if (const CurvePoint* best = BestPoint(run.record, metric)) {
     absl::StrAppend(&line, "  best validation ",
-                    metric.Text(*FindValue(best->validation(), metric.name()), -1), " at step ",
+                    metric.Text(*FindValue(best->validation(), metric.name())), " at step ",
                     FormatCount(best->step()));
   }
   if (run.is_pretraining) absl::StrAppend(&line, DescribeReference(run.record.pretrain()));
@@ -81,24 +82,29 @@ bool IsOver(const RunFolder& run) {
   return run.state == RunState::kFinished || run.state == RunState::kDiverged;
 }
 
-// The run folders that the flags name: those of a suite are the ones that have begun.
-absl::StatusOr<std::vector<std::string>> RunsOf(const WatchFlags& flags) {
-  std::vector<std::string> runs;
+struct Watched {
+  std::vector<std::string> runs;  // folders; those of a suite are the ones that have begun
+  bool has_more = false;          // whether a suite has runs that are left to train
+};
+
+absl::StatusOr<Watched> RunsOf(const WatchFlags& flags) {
+  Watched watched;
   for (const std::string& name : flags.runs) {
     LRA_ASSIGN_OR_RETURN(const std::string folder, SuiteFolder(name));
     const absl::StatusOr<SuiteFile> suite = SuiteOfFolder(folder);
     if (absl::IsNotFound(suite.status())) {
-      runs.push_back(folder);
+      watched.runs.push_back(folder);
       continue;
     }
     LRA_RETURN_IF_ERROR(suite.status());
     LRA_ASSIGN_OR_RETURN(const std::vector<SuiteCell> cells, ExpandSuite(*suite));
     for (const SuiteCell& cell : cells) {
       const std::string run = RunDirectory(folder, cell);
-      if (!absl::IsNotFound(ReadActivePart(run).status())) runs.push_back(run);
+      if (!absl::IsNotFound(ReadActivePart(run).status())) watched.runs.push_back(run);
+      watched.has_more |= IsLeft(ReadCellStatus(folder, cell), /*retries_failed=*/false);
     }
   }
-  return runs;
+  return watched;
 }
 
 absl::Status DrawOne(const std::string& path, const RunFolder& run, bool with_picture) {
@@ -111,33 +117,46 @@ absl::Status DrawOne(const std::string& path, const RunFolder& run, bool with_pi
   return absl::OkStatus();
 }
 
-// Whether there is more to come.
+// Whether there is more to come. Of several runs one that cannot be read hides no other; its error
+// is returned when the others have ended.
 absl::StatusOr<bool> Draw(const WatchFlags& flags) {
-  LRA_ASSIGN_OR_RETURN(const std::vector<std::string> paths, RunsOf(flags));
-  const bool is_alone = flags.runs.size() == 1 && paths == flags.runs;
-  if (paths.empty()) std::cout << "no run has begun\n";
-  bool goes_on = paths.empty();
+  LRA_ASSIGN_OR_RETURN(const Watched watched, RunsOf(flags));
+  const bool is_alone = flags.runs.size() == 1 && watched.runs == flags.runs;
+  if (watched.runs.empty()) std::cout << "no run has begun\n";
+  bool goes_on = watched.runs.empty() || watched.has_more;
   int pictures = 0;
-  for (const std::string& path : paths) {
-    LRA_ASSIGN_OR_RETURN(const RunFolder run, ReadActivePart(path));
-    goes_on |= is_alone ? !IsOver(run) : run.state == RunState::kRunning;
+  absl::Status damaged;
+  for (const std::string& path : watched.runs) {
+    const absl::StatusOr<RunFolder> run = ReadActivePart(path);
+    if (!run.ok()) {
+      if (!is_alone) std::cout << path << "\n  " << run.status().message() << "\n";
+      damaged.Update(run.status());
+      continue;
+    }
+    goes_on |= is_alone ? !IsOver(*run) : run->state == RunState::kRunning;
     const bool with_picture =
-        is_alone || (run.state == RunState::kRunning && ++pictures <= kMostPictures);
-    LRA_RETURN_IF_ERROR(DrawOne(path, run, with_picture));
+        is_alone || (run->state == RunState::kRunning && ++pictures <= kMostPictures);
+    LRA_RETURN_IF_ERROR(DrawOne(path, *run, with_picture));
   }
+  if (!goes_on) LRA_RETURN_IF_ERROR(damaged);
   return goes_on;
 }
 
 absl::Status PrintAsJson(const WatchFlags& flags) {
-  LRA_ASSIGN_OR_RETURN(const std::vector<std::string> paths, RunsOf(flags));
+  LRA_ASSIGN_OR_RETURN(const Watched watched, RunsOf(flags));
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
-  for (const std::string& path : paths) {
-    LRA_ASSIGN_OR_RETURN(const RunFolder run, ReadActivePart(path));
-    LRA_ASSIGN_OR_RETURN(const Metric* const metric, run.metric());
-    all.push_back(ToJsonResult(path, run, *metric));
+  absl::Status damaged;
+  for (const std::string& path : watched.runs) {
+    const absl::StatusOr<RunFolder> run = ReadActivePart(path);
+    damaged.Update(run.status());
+    if (!run.ok()) continue;
+    LRA_ASSIGN_OR_RETURN(const Metric* const metric, run->metric());
+    all.push_back(ToJsonResult(path, *run, *metric));
   }
-  PrintJson(paths == flags.runs && all.size() == 1 ? all.front() : all);
-  return absl::OkStatus();
+  const bool is_alone = watched.runs.size() == 1 && watched.runs == flags.runs;
+  if (!is_alone) PrintJson(all);
+  if (is_alone && damaged.ok()) PrintJson(all.front());
+  return damaged;
 }
 
 absl::Status Watch(const WatchFlags& flags, const CommandContext& context) {

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
 #include "eval/axis_title.h"
 #include "eval/curve_values.h"
 #include "eval/learned_numbers.h"
@@ -119,11 +120,23 @@ std::string Legend(const PlotSeries& series, bool unicode) {
   return absl::StrCat("  ", sign, " ", series.name);
 }
 
+// "0.1234", "1.3e-3", "2.8e16": with as many of four digits as six characters hold.
+std::string ShortNumber(double value) {
+  std::string text;
+  for (int digits = 4; digits > 0; --digits) {
+    text = absl::StrFormat("%.*g", digits, value);
+    // "e-03" and "e+16" take a sign and a digit that say nothing.
+    absl::StrReplaceAll({{"e+0", "e"}, {"e+", "e"}, {"e-0", "e-"}}, &text);
+    if (text.size() <= 6) break;
+  }
+  return text;
+}
+
 // Returns the number beside the top, middle and bottom rows, and blanks beside the others.
 std::string RowLabel(int row, int rows, const Extent& y) {
   if (row != 0 && row != rows / 2 && row != rows - 1) return "       ";
   const double value = y.high - (y.high - y.low) * row / (rows - 1);
-  return absl::StrFormat("%6.4g ", value);
+  return absl::StrFormat("%6s ", ShortNumber(value));
 }
 
 std::string XAxis(const Extent& x, int columns) {

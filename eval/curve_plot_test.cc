@@ -5,12 +5,14 @@
 
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_split.h"
 
 namespace lra {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -39,6 +41,19 @@ TEST(PlotCurves, BrailleDotsAreThoseOfUnicode) {
   const PlotSeries end{"a", {{1, 0}}, ' '};
   const std::string other = PlotCurves({end, {"b", {{0, 1}}, 'x'}}, {.columns = 28, .rows = 6});
   EXPECT_THAT(other, HasSubstr("\u2880\n"));  // lower right: dot 8
+}
+
+TEST(PlotCurves, NumbersOfAnySizeFitTheAxis) {
+  for (const auto& [low, high] : std::initializer_list<std::pair<double, double>>{
+           {0.001304, 2}, {1.3041e-12, 2.7812e16}, {-123456, 0}}) {
+    const PlotSeries line{"a", {{0, low}, {1, high}}, ' '};
+    for (const std::string& row :
+         Lines(PlotCurves({line}, {.columns = 28, .rows = 6, .unicode = false})))
+      if (row.find('|') != std::string::npos) EXPECT_EQ(row.find('|'), 7u) << row;
+  }
+  const PlotSeries flat{"a", {{0, 1.3041e-12}, {1, 2.7812e16}}, ' '};
+  EXPECT_THAT(PlotCurves({flat}, {.columns = 28, .rows = 6, .unicode = false}),
+              AllOf(HasSubstr("2.8e16 |"), HasSubstr("1.3e-12 |")));
 }
 
 TEST(PlotCurves, LeavesOutWhatIsNotFiniteAndSaysWhenNothingIsLeft) {

@@ -2,8 +2,10 @@
 
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "eval/run_record.h"
 #include "lra/fingerprint.h"
 
 namespace lra {
@@ -51,6 +53,13 @@ std::string DescribeTrainedOtherwise(const RunRecord& record) {
     parts.push_back(
         absl::StrCat("trained at view.max_length_tokens=", look.trained_max_length_tokens()));
   return absl::StrJoin(parts, ", ");
+}
+
+bool IsScoredAtTheEndAlone(const RunRecord& record, const std::string& split) {
+  if (FindResult(record, split) != nullptr) return false;
+  return absl::c_any_of(record.results(), [&](const SplitResult& result) {
+    return result.split() == split && result.checkpoint() == kLastCheckpoint;
+  });
 }
 
 }  // namespace lra

@@ -21,6 +21,10 @@ std::string CellFingerprintOf(const RunRecord& record);
 // view.max_length_tokens=2000"; empty where neither differs.
 std::string DescribeTrainedOtherwise(const RunRecord& record);
 
+// Whether the split was scored at the last checkpoint and not at the selected one, whose scores
+// stand for the run.
+bool IsScoredAtTheEndAlone(const RunRecord& record, const std::string& split);
+
 }  // namespace lra
 
 #endif  // LRA_EVAL_LATER_LOOK_H_

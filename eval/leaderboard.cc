@@ -46,6 +46,10 @@ std::string ReasonToLeaveOut(const RunRecord& record, const SplitResult* result,
                              const absl::StatusOr<const Metric*>& metric,
                              const std::string& split) {
   if (result == nullptr && record.has_failure() && metric.ok()) return "";
+  if (IsScoredAtTheEndAlone(record, split)) {
+    return absl::StrCat("was scored on the ", split,
+                        " split at its last checkpoint alone, which is not the selected one");
+  }
   if (result == nullptr || result->examples() == 0)
     return absl::StrCat("was not scored on the ", split, " split");
   if (!metric.ok()) return absl::StrCat("has no value: ", metric.status().message());

@@ -230,6 +230,16 @@ TEST(LeaderboardTest, RunsWithoutAResultAreNamed) {
   EXPECT_THAT(board->left_out[1], HasSubstr("runs/killed"));
 }
 
+TEST(LeaderboardTest, ARunScoredAtItsLastCheckpointAloneIsNamedAsThat) {
+  LocatedRecord run = MakeRun({.method = "cosformer"});
+  run.record.mutable_results(0)->set_checkpoint(kLastCheckpoint);
+  const auto board = BuildLeaderboard({.runs = {MakeRun({}), run}}, {}, {});
+  ASSERT_TRUE(board.ok());
+  EXPECT_THAT(board->left_out,
+              ElementsAre(HasSubstr("cosformer was scored on the test split at its last checkpoint "
+                                    "alone, which is not the selected one")));
+}
+
 TEST(LeaderboardTest, TheLastCheckpointDoesNotStandForTheRun) {
   LocatedRecord run = MakeRun({.correct = 700});
   SplitResult last = run.record.results(0);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "eval/later_look.h"
 #include "eval/prediction_file.h"
 #include "eval/run_interval.h"
 #include "eval/run_record.h"
@@ -123,6 +124,11 @@ absl::StatusOr<std::vector<float>> StoredLogits(absl::string_view directory,
                                                 const RunRecord& record, absl::string_view split) {
   const SplitResult* result = FindResult(record, split);
   if (record.spec().guesses_tokens()) return absl::InvalidArgumentError(WhyNoProfile(directory));
+  if (IsScoredAtTheEndAlone(record, std::string(split))) {
+    return absl::NotFoundError(absl::StrCat(
+        directory, ": split ", split,
+        " was scored at the last checkpoint alone, and a profile is of the selected one"));
+  }
   if (result == nullptr || result->predictions_file().empty()) {
     return absl::NotFoundError(absl::StrCat(directory, ": the run has no predictions of split ",
                                             split, "; `lra eval ", directory, " --split ", split,

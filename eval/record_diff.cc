@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "eval/run_record.h"
+#include "google/protobuf/descriptor.h"
 #include "lra/config.h"
 #include "lra/fingerprint.h"
 
@@ -61,6 +62,16 @@ auto NamedFields(const RunRecord& record) {
   return fields;
 }
 
+// What a record says that does not list the field: numbers of its own are 0 where they are unset.
+std::string ValueWhereUnset(const std::string& path) {
+  const google::protobuf::FieldDescriptor* field = RunRecord::descriptor()->FindFieldByName(path);
+  const bool is_number = field != nullptr && !field->has_presence() && !field->is_repeated() &&
+                         field->cpp_type() != google::protobuf::FieldDescriptor::CPPTYPE_STRING &&
+                         field->cpp_type() != google::protobuf::FieldDescriptor::CPPTYPE_ENUM &&
+                         field->cpp_type() != google::protobuf::FieldDescriptor::CPPTYPE_BOOL;
+  return is_number ? "0" : kUnset;
+}
+
 // Returns all differences: fields of `a` in their order, then those that only `b` has.
 std::vector<FieldDifference> AllDifferences(const RunRecord& a, const RunRecord& b) {
   const auto fields_a = NamedFields(a), fields_b = NamedFields(b);
@@ -70,11 +81,11 @@ std::vector<FieldDifference> AllDifferences(const RunRecord& a, const RunRecord&
   for (const auto& [path, value] : fields_a) {
     const auto it = map_b.find(path);
     if (it == map_b.end() || it->second != value) {
-      differences.push_back({path, value, it == map_b.end() ? kUnset : it->second});
+      differences.push_back({path, value, it == map_b.end() ? ValueWhereUnset(path) : it->second});
     }
   }
   for (const auto& [path, value] : fields_b) {
-    if (!map_a.contains(path)) differences.push_back({path, kUnset, value});
+    if (!map_a.contains(path)) differences.push_back({path, ValueWhereUnset(path), value});
   }
   return differences;
 }

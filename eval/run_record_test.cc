@@ -254,6 +254,18 @@ TEST(DiffRecordsTest, ConfigFirstResultsLastCurveOnce) {
   EXPECT_EQ(differences[4].path, "results[test selected].correct");
 }
 
+// Numbers that are always there are 0 where protobuf does not write them.
+TEST(DiffRecordsTest, SeedZeroIsANumber) {
+  RunRecord a = MakeRun({}).record, b = a;
+  a.set_seed(0);
+  b.set_seed(1);
+  const auto differences = DiffRecords(a, b);
+  ASSERT_EQ(differences.size(), 1);
+  EXPECT_EQ(differences[0].path, "seed");
+  EXPECT_EQ(differences[0].a, "0");
+  EXPECT_EQ(DiffRecords(b, a)[0].b, "0");
+}
+
 TEST(DiffRecordsTest, ResultsAreComparedBySplit) {
   const RunRecord a = MakeRun({}).record;
   RunRecord b = a;

@@ -88,14 +88,18 @@ class Measurement {
         ranks.push_back(EffectiveRank({Values(own), static_cast<size_t>(own.numel())}));
       }
     }
+    bool looks_back = false;
     const Counted counted = input.keep.defined() ? input.keep[0].contiguous() : Counted();
     for (size_t h = 0; h < sums.size(); ++h) {
       std::optional<Locality> locality = MeanOverQueries(sums[h], SpanOf(counted));
       if (!locality) continue;
       if (!ranks.empty()) locality->effective_rank = ranks[h];
+      looks_back |= locality->mean_distance_tokens > 0;
       heads_[{layer, static_cast<int64_t>(h)}].push_back(*std::move(locality));
     }
-    const bool is_causal = input.causal || attention.traits().causality == Causality::kAlways;
+    // Tokens that see themselves alone are not kept from what comes after them.
+    const bool is_causal =
+        input.causal || (looks_back && attention.traits().causality == Causality::kAlways);
     if (layer == 0) AddUniform(rows.tokens(), counted, is_causal);
     return absl::OkStatus();
   }

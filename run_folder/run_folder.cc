@@ -141,6 +141,15 @@ absl::StatusOr<RunFolder> ReadTrial(const std::string& run) {
   return trial;
 }
 
+absl::StatusOr<RunFolder> ReadPretraining(const std::string& pretrain, const std::string& run) {
+  LRA_ASSIGN_OR_RETURN(RunFolder stage, ReadRunFolder(pretrain));
+  stage.part = "pretraining";
+  stage.is_pretraining = true;
+  // A stage has no lock of its own.
+  if (stage.state != RunState::kDiverged || IsTraining(run)) stage.state = StateOf(run);
+  return stage;
+}
+
 }  // namespace
 
 const char* RunStateName(RunState state) {
@@ -167,7 +176,7 @@ int64_t RunFolder::step() const {
 std::optional<double> RunFolder::eta_seconds() const {
   const double rate = record.efficiency().steps_per_second();
   const bool is_over = state == RunState::kFinished || state == RunState::kDiverged;
-  if (is_over || rate <= 0 || total_steps() == 0) return std::nullopt;
+  if (is_over || is_scoring() || rate <= 0 || total_steps() == 0) return std::nullopt;
   return static_cast<double>(total_steps() - step()) / rate;
 }
 
@@ -205,6 +214,10 @@ absl::StatusOr<RunFolder> ReadRunFolder(const std::string& path) {
 }
 
 absl::StatusOr<RunFolder> ReadActivePart(const std::string& path) {
+  const std::filesystem::path named = std::filesystem::path(path).lexically_normal();
+  // A trailing slash leaves an empty last part.
+  if ((named.has_filename() ? named : named.parent_path()).filename() == kPretrainFolder)
+    return ReadPretraining(path, JoinPath(path, ".."));
   const std::string pretrain = JoinPath(path, kPretrainFolder);
   const bool has_pretraining = FileExists(JoinPath(pretrain, kCurveFile));
   if (FileExists(JoinPath(path, kCurveFile))) return ReadRunFolder(path);
@@ -212,12 +225,7 @@ absl::StatusOr<RunFolder> ReadActivePart(const std::string& path) {
   if (FileExists(JoinPath(path, kRecordFile)) && !has_pretraining) return ReadRunFolder(path);
   if (FileExists(JoinPath(path, kTrialsFolder))) return ReadTrial(path);
   if (!has_pretraining) return ReadRunFolder(path);
-  LRA_ASSIGN_OR_RETURN(RunFolder stage, ReadRunFolder(pretrain));
-  stage.part = "pretraining";
-  stage.is_pretraining = true;
-  // A stage has no lock of its own.
-  if (stage.state != RunState::kDiverged || IsTraining(path)) stage.state = StateOf(path);
-  return stage;
+  return ReadPretraining(pretrain, path);
 }
 
 }  // namespace lra

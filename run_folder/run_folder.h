@@ -53,8 +53,13 @@ struct RunFolder {
   absl::StatusOr<const Metric*> metric() const {
     return is_pretraining ? FindMetric(kBitsPerToken) : MetricOf(record.spec());
   }
-  // Remaining time, estimated from the checkpoint's rate; unset if the run has ended or the rate is
-  // not known yet.
+  // Whether the last step of a run that goes on has been: what is left is scoring.
+  bool is_scoring() const {
+    return state == RunState::kRunning && !is_pretraining && total_steps() > 0 &&
+           step() >= total_steps();
+  }
+  // Remaining time of training, estimated from the checkpoint's rate; unset if the run has ended or
+  // is being scored, or the rate is not known yet.
   std::optional<double> eta_seconds() const;
 };
 

@@ -30,6 +30,12 @@ struct ScoreSoFar {
 std::optional<ScoreSoFar> ScoreOf(const RunFolder& folder) {
   const absl::StatusOr<const Metric*> metric = folder.metric();
   if (!metric.ok()) return std::nullopt;
+  // An evaluation has its own result, of any split and checkpoint, and the curve is not of it.
+  if (folder.record.has_later_look()) {
+    if (folder.record.results().empty()) return std::nullopt;
+    const SplitResult& result = folder.record.results(0);
+    return ScoreSoFar{*metric, (*metric)->Value(result.sums()), result.split()};
+  }
   for (const char* split : {"test", "validation"}) {
     if (const SplitResult* result = FindResult(folder.record, split))
       return ScoreSoFar{*metric, (*metric)->Value(result->sums()), split};
@@ -115,7 +121,10 @@ absl::StatusOr<std::vector<ListedRun>> ListRuns(absl::Span<const std::string> pa
   for (const std::string& directory : directories) {
     absl::StatusOr<RunFolder> folder = ReadActivePart(directory);
     if (absl::IsNotFound(folder.status())) folder = RunFolder();  // it has written nothing yet
-    LRA_RETURN_IF_ERROR(folder.status());
+    if (!folder.ok()) {
+      damaged->push_back(std::string(folder.status().message()));
+      continue;
+    }
     const bool is_evaluation = folder->record.has_later_look();
     runs.push_back({directory, *std::move(folder), is_evaluation ? "evaluation" : ""});
   }

@@ -22,8 +22,8 @@ struct ListedRun {
 };
 
 // Every run at or below the given folders, sorted by path, each once, whatever part of it is under
-// way (its pretraining, a trial of its search), without those whose record cannot be read:
-// `damaged` gets what is wrong with each. The errors of FindRunRecords and ReadActivePart.
+// way (its pretraining, a trial of its search), without those whose record, curve or checkpoint
+// cannot be read: `damaged` gets what is wrong with each. The errors of FindRunRecords.
 absl::StatusOr<std::vector<ListedRun>> ListRuns(absl::Span<const std::string> paths,
                                                 std::vector<std::string>* damaged);
 

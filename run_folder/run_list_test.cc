@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "eval/run_record.h"
 #include "eval/sums.h"
 #include "lra/files.h"
@@ -39,6 +40,7 @@ class RunListTest : public testing::Test {
     *state.mutable_config() = ConfigOf("linear");
     state.mutable_spec()->set_name("listops");
     state.set_step(step);
+    state.mutable_efficiency()->set_wall_seconds(1);
     CurvePoint& curve = *state.add_curve();
     curve.set_step(point);
     (*curve.mutable_validation())["accuracy"] = 0.25;
@@ -111,8 +113,12 @@ TEST_F(RunListTest, AnEvaluationIsNoFinishedRun) {
   record.set_method("linear");
   *record.mutable_config() = ConfigOf("linear");
   record.mutable_later_look()->set_step(40);
+  CurvePoint& trained = *record.add_curve();  // it was better at another step
+  trained.set_step(20);
+  (*trained.mutable_validation())["accuracy"] = 0.5;
   SplitResult* result = record.add_results();
-  result->set_split("validation");
+  result->set_split("train");
+  result->set_checkpoint(kLastCheckpoint);
   result->set_step(40);
   result->set_examples(200);
   (*result->mutable_sums()->mutable_counts())[kTargets] = 200;
@@ -122,6 +128,20 @@ TEST_F(RunListTest, AnEvaluationIsNoFinishedRun) {
   ASSERT_EQ(json.size(), 1);
   EXPECT_EQ(json[0]["state"], "evaluation");
   EXPECT_EQ(json[0]["step"], 40);
+  EXPECT_EQ(json[0]["split"], "train");
+  EXPECT_EQ(json[0]["value"], 0.355);
+}
+
+// A run that cannot be read is named beside the others.
+TEST_F(RunListTest, ADamagedCurveHidesNoOtherRun) {
+  WriteFinished("a", RunRecord::MEASURED);
+  WriteStopped("b", 20, 39);
+  const std::string curve = JoinPath(folder_.File("b"), kCurveFile);
+  ASSERT_TRUE(WriteFileAtomically(curve, *ReadFile(curve) + "garbage\n").ok());
+  const std::vector<ListedRun> runs = List();
+  ASSERT_EQ(runs.size(), 1);
+  EXPECT_EQ(runs[0].directory, folder_.File("a"));
+  EXPECT_THAT(damaged_, testing::ElementsAre(HasSubstr("no point of a curve")));
 }
 
 // What is pretrained belongs to the run, which holds the lock.
@@ -135,6 +155,28 @@ TEST_F(RunListTest, ARunThatIsPretrainedIsItself) {
   EXPECT_EQ(json[0]["run"], folder_.File("p"));
   EXPECT_EQ(json[0]["state"], "running");
   EXPECT_EQ(json[0]["part"], "pretraining");
+  // Its own folder, too, is of that stage.
+  for (const char* folder : {"p/pretrain", "p/pretrain/"}) {
+    const auto stage = ReadActivePart(folder_.File(folder));
+    ASSERT_TRUE(stage.ok()) << stage.status();
+    EXPECT_TRUE(stage->is_pretraining);
+    EXPECT_EQ(stage->state, RunState::kRunning);
+  }
+}
+
+// After the last step there is scoring, which takes longer than no time.
+TEST_F(RunListTest, TheLastStepIsNotTheEnd) {
+  for (const int64_t step : {4999, 5000}) {
+    const std::string name = absl::StrCat("r", step);
+    WriteStopped(name, step, step);
+    EXPECT_FALSE(ReadActivePart(folder_.File(name))->is_scoring());
+    const auto claim = RunClaim::Take(folder_.File(name));
+    ASSERT_TRUE(claim.ok()) << claim.status();
+    const auto run = ReadActivePart(folder_.File(name));
+    ASSERT_TRUE(run.ok()) << run.status();
+    EXPECT_EQ(run->is_scoring(), step == 5000);
+    EXPECT_EQ(run->eta_seconds().has_value(), step == 4999);
+  }
 }
 
 // A run that has written no checkpoint yet is listed all the same.

@@ -17,6 +17,7 @@
 #include "suite/reuse.h"
 #include "suite/state.h"
 #include "suite/suite_file.h"
+#include "suite/suite_folder.h"
 
 namespace lra {
 namespace {
@@ -40,6 +41,10 @@ absl::Status CheckItem(const PaperItem& item) {
     LRA_RETURN_IF_ERROR(CheckNamed(kSuites, "suite", further));
   if (item.suite().empty() && !item.further_suite().empty())
     return absl::InvalidArgumentError("has further_suite and no suite");
+  for (const std::string& suite : item.command_suite())
+    LRA_RETURN_IF_ERROR(CheckNamed(kSuites, "suite", suite));
+  if (item.command().empty() && !item.command_suite().empty())
+    return absl::InvalidArgumentError("has command_suite and no command");
   LRA_RETURN_IF_ERROR(CheckNamed(kGrids, "grid", item.grid()));
   LRA_RETURN_IF_ERROR(CheckNamed(kSuites, "suite", item.scores()));
   if (item.grid().empty() && !(item.scores().empty() && item.grid_flags().empty()))
@@ -136,10 +141,15 @@ std::string GridCommand(const PaperItem& item, const std::string& grid) {
   return command;
 }
 
+// The suite as its kept folder has it, which names the encoders that its runs began from; else by name.
+absl::StatusOr<SuiteFile> KeptSuite(const std::string& suite, const std::string& records) {
+  absl::StatusOr<SuiteFile> kept = SuiteOfFolder(JoinPath(records, suite));
+  return absl::IsNotFound(kept.status()) ? LoadSuite(suite) : std::move(kept);
+}
+
 // "cosformer_table6_small: 12 of 40 runs"; adds what is kept to the status.
-absl::StatusOr<std::string> SuitePart(const std::string& suite, const std::string& records,
-                                      ItemStatus* status) {
-  LRA_ASSIGN_OR_RETURN(const SuiteFile file, LoadSuite(suite));
+absl::StatusOr<std::string> SuitePart(const std::string& suite, const SuiteFile& file,
+                                      const std::string& records, ItemStatus* status) {
   LRA_ASSIGN_OR_RETURN(const std::vector<SuiteCell> cells, ExpandSuite(file));
   LRA_ASSIGN_OR_RETURN(const std::vector<KeptResult> kept, KeptRuns(suite, cells, records));
   int finished = 0, other = 0;
@@ -203,7 +213,12 @@ absl::StatusOr<ItemStatus> StatusOf(const PaperItem& item, const std::string& re
   ItemStatus status;
   std::vector<std::string> parts;
   for (const std::string& suite : SuitesOf(item)) {
-    LRA_ASSIGN_OR_RETURN(parts.emplace_back(), SuitePart(suite, records, &status));
+    LRA_ASSIGN_OR_RETURN(const SuiteFile file, LoadSuite(suite));
+    LRA_ASSIGN_OR_RETURN(parts.emplace_back(), SuitePart(suite, file, records, &status));
+  }
+  for (const std::string& suite : item.command_suite()) {
+    LRA_ASSIGN_OR_RETURN(const SuiteFile file, KeptSuite(suite, records));
+    LRA_ASSIGN_OR_RETURN(parts.emplace_back(), SuitePart(suite, file, records, &status));
   }
   for (const std::string& grid : GridsOf(item)) {
     LRA_ASSIGN_OR_RETURN(parts.emplace_back(), GridPart(grid, records, &status));

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "eval/run_record.h"
 #include "lra/config.h"
 #include "lra/config_folder_test_util.h"
@@ -18,6 +19,7 @@
 #include "suite/paper_page.h"
 #include "suite/state.h"
 #include "suite/suite_file.h"
+#include "suite/suite_folder.h"
 
 namespace lra {
 namespace {
@@ -234,6 +236,24 @@ TEST_F(PaperStatusTest, FurtherSuitesCount) {
   EXPECT_EQ(status->kept[0].path, "copy_lsh_small");
 }
 
+// A suite that starts from an encoder is run by a command that says which, and its folder knows it.
+TEST_F(PaperStatusTest, SuitesOfCommandsCount) {
+  PaperItem item;
+  item.add_command("lra run pretrain_then_swap_small --init-from runs/encoder");
+  item.add_command_suite("pretrain_then_swap_small");
+  EXPECT_EQ(StatusOf(item, folder_.path())->text, "not kept");
+  SuiteFile suite = *LoadSuite("pretrain_then_swap_small");
+  std::string* const set =
+      suite.mutable_group(0)->mutable_factor(0)->mutable_level(1)->mutable_set(0);
+  *set = absl::StrReplaceAll(*set, {{"{init-from}", std::string(64, '1')}});
+  ASSERT_TRUE(ClaimSuiteFolder(folder_.File("pretrain_then_swap_small"), suite).ok());
+  const std::vector<SuiteCell> cells = *ExpandSuite(suite);
+  Keep("pretrain_then_swap_small", cells.back());
+  EXPECT_THAT(CommandsOf(item), ElementsAre(item.command(0)));
+  EXPECT_EQ(StatusOf(item, folder_.path())->text,
+            absl::StrCat("pretrain_then_swap_small: 1 of ", cells.size(), " runs"));
+}
+
 // A protocol with a new version gives runs new names; what is on record stays to be seen.
 TEST_F(PaperStatusTest, RunsUnderOtherRulesCount) {
   PaperItem item;
@@ -310,6 +330,8 @@ TEST_F(PaperFileTest, ContradictionsAreNamed) {
               HasSubstr("unknown suite \"two\""));
   EXPECT_THAT(Refusal("item { name: 'T' shows: 'x' reason: 'y' further_suite: 'one' }"),
               HasSubstr("item \"T\": has further_suite and no suite"));
+  EXPECT_THAT(Refusal("item { name: 'T' shows: 'x' reason: 'y' command_suite: 'one' }"),
+              HasSubstr("item \"T\": has command_suite and no command"));
   for (const char* of_grid : {"scores: 'one'", "grid_flags: '--figure f'"}) {
     EXPECT_THAT(Refusal(absl::StrCat("item { name: 'T' shows: 'x' reason: 'y' ", of_grid, " }")),
                 HasSubstr("item \"T\": has scores or grid_flags and no grid"));

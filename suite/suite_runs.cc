@@ -18,36 +18,45 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Before its first checkpoint a run's folder does not say what it is of.
+void FillIn(const SuiteCell& cell, RunRecord* record) {
+  if (!record->config().task().empty()) return;
+  *record->mutable_config() = cell.config;
+  record->set_method(MethodOf(cell.config));
+  record->set_seed(cell.seed);
+}
+
 ListedRun RunOfCell(const std::string& folder, const SuiteCell& cell, const CellStatus& status) {
   ListedRun run{fs::path(RunDirectory(folder, cell)).lexically_normal().string(), status.folder,
                 CellStateName(status.state)};
-  if (run.folder.record.config().task().empty()) {
-    *run.folder.record.mutable_config() = cell.config;
-    run.folder.record.set_method(MethodOf(cell.config));
-    run.folder.record.set_seed(cell.seed);
-  }
+  FillIn(cell, &run.folder.record);
   if (status.state == CellState::kFailed) run.folder.failure = DescribeFailure(status.failure);
   return run;
 }
 
-// What waits is new; what failed takes the place of the folder that it left, if it left one.
+// What waits is new; what failed takes the place of the folder that it left, if it left one; what
+// else is there is told what it is.
 absl::Status AddSuite(const std::string& folder, std::vector<ListedRun>* runs) {
   LRA_ASSIGN_OR_RETURN(const SuiteFile suite, SuiteOfFolder(folder));
   LRA_ASSIGN_OR_RETURN(const std::vector<SuiteCell> cells, ExpandSuite(suite));
   const std::vector<CellStatus> statuses = ReadStatuses(folder, cells);
   for (size_t i = 0; i < cells.size(); ++i) {
     const CellState state = statuses[i].state;
-    if (state != CellState::kWaiting && state != CellState::kFailed) continue;
+    const bool is_listed = state != CellState::kWaiting && state != CellState::kFailed;
+    if (is_listed && !statuses[i].folder.record.config().task().empty()) continue;
     ListedRun run = RunOfCell(folder, cells[i], statuses[i]);
     const auto listed = std::find_if(runs->begin(), runs->end(), [&run](const ListedRun& other) {
       std::error_code ignored;
       return other.directory == run.directory ||
              fs::equivalent(other.directory, run.directory, ignored);
     });
-    if (listed == runs->end())
+    if (is_listed) {
+      if (listed != runs->end()) FillIn(cells[i], &listed->folder.record);
+    } else if (listed == runs->end()) {
       runs->push_back(std::move(run));
-    else
+    } else {
       *listed = std::move(run);
+    }
   }
   return absl::OkStatus();
 }

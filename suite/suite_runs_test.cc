@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,8 @@
 #include "lra/folder_test_util.h"
 #include "lra/textproto.h"
 #include "nlohmann/json.hpp"
+#include "run_folder/checkpoint.h"
+#include "run_folder/curve.h"
 #include "suite/cells.h"
 #include "suite/state.h"
 #include "suite/suite_folder.h"
@@ -70,6 +73,25 @@ TEST_F(SuiteRunsTest, RunsThatWaitAreListedWhereverTheSuiteLies) {
     EXPECT_EQ(runs[3].folder.record.method(), "relu");
     EXPECT_EQ(runs[3].folder.record.seed(), 1);
   }
+}
+
+// Its folder does not say yet which run it is, but the suite does.
+TEST_F(SuiteRunsTest, ARunBeforeItsFirstCheckpointIsNamed) {
+  CheckpointState state;
+  state.add_curve()->set_step(20);
+  ASSERT_TRUE(MakeDirectories(RunDirectory(out_, cells_[3])).ok());
+  ASSERT_TRUE(RewriteCurve(RunDirectory(out_, cells_[3]), state).ok());
+  const std::vector<ListedRun> runs = List(out_);
+  ASSERT_EQ(runs.size(), 4);
+  const auto json = nlohmann::json::parse(RunListJson(runs));
+  const auto run = std::find_if(json.begin(), json.end(), [](const nlohmann::json& one) {
+    return one["state"] == "stopped";
+  });
+  ASSERT_NE(run, json.end());
+  EXPECT_EQ((*run)["task"], "listops");
+  EXPECT_EQ((*run)["method"], "relu");
+  EXPECT_EQ((*run)["step"], 20);
+  EXPECT_EQ((*run)["steps"], cells_[3].config.train().steps());
 }
 
 TEST_F(SuiteRunsTest, FinishedAndFailedOnesStandOnce) {

@@ -121,6 +121,15 @@ TEST_F(LocalityTest, ACausalModelIsHeldAgainstEqualWeightsOnThePast) {
   EXPECT_GT(*measured->mean.effective_rank, 1);  // though it is no product of few features
 }
 
+// Tokens that see themselves alone are causal by that, and not held against the past alone.
+TEST_F(LocalityTest, NoMixingIsHeldAgainstEqualWeightsOnAll) {
+  const auto alone = MeasureLocality(Trained("no_mixing"));
+  const auto both = MeasureLocality(Trained("linear"));
+  ASSERT_TRUE(alone.ok() && both.ok()) << alone.status() << both.status();
+  EXPECT_EQ(alone->mean.mean_distance_tokens, 0);
+  EXPECT_EQ(alone->uniform.mean_distance_tokens, both->uniform.mean_distance_tokens);
+}
+
 TEST_F(LocalityTest, WeightsOfBothSignsAreMarked) {
   const auto measured = MeasureLocality(Trained("identity"));
   ASSERT_TRUE(measured.ok()) << measured.status();

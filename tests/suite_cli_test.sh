@@ -158,10 +158,14 @@ done
 # Who watches on a terminal sees the runs end, and is let go then.
 script -qefc "'$lra' status killed --watch --every 0.2" watched.txt </dev/null >/dev/null &
 watcher=$!
+script -qefc "'$lra' watch killed --every 0.2" drawn.txt </dev/null >/dev/null &
+drawer=$!
 while ! grep -qs 'runs left' watched.txt && kill -0 "$watcher" 2>/dev/null; do sleep 0.05; done  # it looks before the rest begins
 expect 0 '4 of 4 runs finished' "$lra" run mine.textproto --quiet --out killed
 wait "$watcher" && grep -q 'runs left' watched.txt && tail -5 watched.txt | grep -q '4 of 4 runs finished' ||
   { echo "FAILED: lra status --watch"; tail -5 watched.txt; failures=$((failures + 1)); }
+wait "$drawer" && [ "$(tail -12 drawn.txt | grep -c 'finished: step 40 of 40 ')" = 4 ] ||
+  { echo "FAILED: lra watch of a suite"; tail -12 drawn.txt; failures=$((failures + 1)); }
 "$lra" table killed >killed.txt
 diff whole.txt killed.txt || { echo "FAILED: the table of the killed suite differs"; failures=$((failures + 1)); }
 
