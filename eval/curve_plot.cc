@@ -136,7 +136,8 @@ std::string ShortNumber(double value) {
 std::string RowLabel(int row, int rows, const Extent& y) {
   if (row != 0 && row != rows / 2 && row != rows - 1) return "       ";
   const double value = y.high - (y.high - y.low) * row / (rows - 1);
-  return absl::StrFormat("%6s ", ShortNumber(value));
+  const std::string text = ShortNumber(value);
+  return absl::StrCat(std::string(6 - std::min<size_t>(6, text.size()), ' '), text, " ");
 }
 
 std::string XAxis(const Extent& x, int columns) {

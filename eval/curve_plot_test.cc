@@ -48,8 +48,11 @@ TEST(PlotCurves, NumbersOfAnySizeFitTheAxis) {
            {0.001304, 2}, {1.3041e-12, 2.7812e16}, {-123456, 0}}) {
     const PlotSeries line{"a", {{0, low}, {1, high}}, ' '};
     for (const std::string& row :
-         Lines(PlotCurves({line}, {.columns = 28, .rows = 6, .unicode = false})))
-      if (row.find('|') != std::string::npos) EXPECT_EQ(row.find('|'), 7u) << row;
+         Lines(PlotCurves({line}, {.columns = 28, .rows = 6, .unicode = false}))) {
+      if (row.find('|') != std::string::npos) {
+        EXPECT_EQ(row.find('|'), 7u) << row;
+      }
+    }
   }
   const PlotSeries flat{"a", {{0, 1.3041e-12}, {1, 2.7812e16}}, ' '};
   EXPECT_THAT(PlotCurves({flat}, {.columns = 28, .rows = 6, .unicode = false}),

@@ -25,7 +25,8 @@ std::string CellText(const Metric& metric, const ProfileCell& cell) {
   return cell.value ? ValueText(metric, *cell.value, cell.interval) : "-";
 }
 
-// What all runs of a row began from, StartingRunOf(); empty where they had initial weights or differ.
+// What all runs of a row began from, StartingRunOf(); empty where that was initial weights or
+// differs.
 std::string StartOf(const ProfiledRow& row) {
   std::set<std::string> starts;
   for (const LocatedRecord* run : row.runs) starts.insert(StartingRunOf(run->record));

@@ -141,7 +141,7 @@ std::string GridCommand(const PaperItem& item, const std::string& grid) {
   return command;
 }
 
-// The suite as its kept folder has it, which names the encoders that its runs began from; else by name.
+// The suite as its kept folder has it, with the encoders that its runs began from; else by name.
 absl::StatusOr<SuiteFile> KeptSuite(const std::string& suite, const std::string& records) {
   absl::StatusOr<SuiteFile> kept = SuiteOfFolder(JoinPath(records, suite));
   return absl::IsNotFound(kept.status()) ? LoadSuite(suite) : std::move(kept);
