@@ -11,6 +11,7 @@
 #include "eval/curve_values.h"
 #include "eval/learned_numbers.h"
 #include "lra/progress.h"
+#include "lra/text_columns.h"
 
 namespace lra {
 namespace {
@@ -136,8 +137,7 @@ std::string ShortNumber(double value) {
 std::string RowLabel(int row, int rows, const Extent& y) {
   if (row != 0 && row != rows / 2 && row != rows - 1) return "       ";
   const double value = y.high - (y.high - y.low) * row / (rows - 1);
-  const std::string text = ShortNumber(value);
-  return absl::StrCat(std::string(6 - std::min<size_t>(6, text.size()), ' '), text, " ");
+  return absl::StrCat(PadLeft(ShortNumber(value), 6), " ");
 }
 
 std::string XAxis(const Extent& x, int columns) {
