@@ -77,6 +77,7 @@ void AttentionSuite::RunFloat32() {
   EachForm([&](bool causal) {
     Try("F32", causal ? "N = 523, causal" : "N = 523", [&] { Float32(causal); });
     Float32Shapes(causal);
+    Float32Longest(causal);
     Masks(at::kFloat, causal);
   });
   if (traits().supports_streaming) Try("T6", "float32", [&] { Streaming(at::kFloat, true); });

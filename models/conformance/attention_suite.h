@@ -124,11 +124,13 @@ class AttentionSuite {
   void ForwardAndGradients(bool causal);
   void FirstQueryAlone();
   void CrossAndNoise();
+  void WeightDropout(AttentionCase c);
   void ParameterGradients(bool causal);
   double NumericDifference(at::Tensor* input, const at::Tensor& gradient, const AttentionCase& c);
   void NumericGradients(bool causal);
   void Float32(bool causal, absl::string_view setting = "");
   void Float32Shapes(bool causal);
+  void Float32Longest(bool causal);
   void CompareFloat32(const AttentionCase& c, const std::string& detail);
   void Bfloat16(bool causal);
 

@@ -83,13 +83,22 @@ void AttentionSuite::CrossAndNoise() {
               is_read ? "inner dropout is read" : "inner dropout is not read");
   if (is_read) CompareWithOracle(c, "inner dropout 0.25");
   c.input.inner_dropout = {};
-  if (traits().supports_weight_dropout) {
-    c.input.weight_dropout = NoiseKey(0.25);
-    CompareWithOracle(c, "weight dropout 0.25");
-    if (!has_both()) return;
-    c.input.causal = true;
-    CompareWithOracle(c, "weight dropout 0.25");
-  }
+  EachForm([&](bool causal) {
+    c.input.causal = causal;
+    if (traits().supports_weight_dropout) WeightDropout(c);
+  });
+}
+
+// An oracle that drops nothing would agree with an attention that drops nothing.
+void AttentionSuite::WeightDropout(AttentionCase c) {
+  c.input.weight_dropout = NoiseKey(0);
+  const at::Tensor undropped = Attend(c);
+  c.input.weight_dropout = NoiseKey(0.25);
+  const bool is_read = MaxDifference(RealRows(Attend(c), c), RealRows(undropped, c)) >= kVisible;
+  AddObserved("T1", is_read,
+              absl::StrCat("weight dropout is ", is_read ? "read" : "not read",
+                           c.input.causal ? ", causal" : ""));
+  CompareWithOracle(c, "weight dropout 0.25");
 }
 
 // What the attention owns and trains.
@@ -206,6 +215,14 @@ void AttentionSuite::CompareFloat32(const AttentionCase& c, const std::string& d
     const AttentionOutcome fast = Fast(single), oracle = Oracle(In(at::kDouble, single));
     Add("F32", OutcomeDifference(fast, oracle, c), kFloat, what);
   });
+}
+
+// One example alone: the oracle's time grows with N^2.
+void AttentionSuite::Float32Longest(bool causal) {
+  AttentionCase c(1190, 1, 2, kSuiteTokens, kSuiteTokens, 16);
+  c.input.causal = causal;
+  c.MaskFromLengths({601});
+  CompareFloat32(c, absl::StrCat("N = ", kSuiteTokens, ", 601 of them real"));
 }
 
 // What code for one type alone may get wrong: few tokens, widths that no register divides, holes in

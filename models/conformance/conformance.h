@@ -5,7 +5,7 @@
 // ids (bounds are in the results); T, F32, B16 and W, but for T8, of the causal form too, where
 // there is one; gradients are those of inputs and of what the method owns:
 //   T1  fast form == dense oracle in float64: random masks, odd N, N = 1, one real token, cross,
-//       in training, weight dropout
+//       in training, weight dropout, which must change the output
 //   T2  gradients == the oracle's by autograd; T2n: == central differences
 //   T3  garbage, then NaN, in padded positions changes nothing (NaN in queries that are no keys: no
 //       output); rows there are finite
@@ -17,8 +17,8 @@
 //   T9  alone == in a batch; gradients of what it owns are the sums over the batch
 //   T10 equal bits in equal runs, and of another instance with the same seed
 //   T13 no keys: zeros and zero gradients
-//   F32 float32 stays near the float64 oracle, over several tiles, and for few tokens, odd widths,
-//       holes in the mask, cross and in training
+//   F32 float32 stays near the float64 oracle, over several tiles, up to the longest sequence, and
+//       for few tokens, odd widths, holes in the mask, cross and in training
 //   B16 so does numerics.precision=BF16 on the same rounded inputs: within one rounding, 2^-8, and
 //       F32's bound, or 8 where tiles multiply in bfloat16; rounding the inputs moves the output by
 //       no more than 8 roundings, or as declared

@@ -39,7 +39,9 @@ enum class CaseBug {
   kIgnoresMaskOfMany,
   kQueriesLessTheirMean,
   kQueriesLessMultipliedMean,
-  kIgnoresSlopes
+  kIgnoresSlopes,
+  kDropsNothing,
+  kIgnoresMaskOfLong
 };
 
 // Softmax attention times a learned gain for each head.
@@ -54,6 +56,7 @@ class Gained : public Attention {
     traits_.supports_streaming = slopes_.empty();
     traits_.takes_distance_slopes = true;
     traits_.has_weights = false;
+    traits_.supports_weight_dropout = bug == CaseBug::kDropsNothing;
     gain_ =
         context.parameters->Create(context.scope + "gain", {context.heads}, Initializer::Normal(1));
   }
@@ -112,6 +115,7 @@ class Gained : public Attention {
 
   AttentionInput WithMaskBugs(AttentionInput in) const {
     if (bug_ == CaseBug::kIgnoresMaskOfMany && in.q.size(0) > 3) in.keep = at::Tensor();
+    if (bug_ == CaseBug::kIgnoresMaskOfLong && in.q.size(2) >= 600) in.keep = at::Tensor();
     if (bug_ == CaseBug::kQueriesLessTheirMean) in.q = in.q - in.q.mean(2, true);
     if (bug_ != CaseBug::kQueriesLessMultipliedMean || !in.keep.defined() ||
         in.keep.size(1) != in.q.size(2))
@@ -219,6 +223,20 @@ TEST(PlantedInCasesTest, InfinityInRowsThatNobodyReadsIsCaught) {
 
 TEST(PlantedInCasesTest, AMaskThatIsForgottenInLargerBatchesIsCaught) {
   EXPECT_THAT(FailedPromises(CaseBug::kIgnoresMaskOfMany), ElementsAre("T3", "T9"));
+}
+
+TEST(PlantedInCasesTest, AMaskThatIsForgottenInLongSequencesIsCaught) {
+  EXPECT_THAT(FailedPromises(CaseBug::kIgnoresMaskOfLong), ElementsAre("F32"));
+}
+
+// Its oracle drops nothing, either.
+TEST(PlantedInCasesTest, WeightDropoutWithoutAnEffectIsCaught) {
+  const auto failed = Failed(CaseBug::kDropsNothing);
+  ASSERT_EQ(failed.size(), 2u);
+  EXPECT_EQ(failed[0].id, "T1");
+  EXPECT_EQ(failed[0].detail, "weight dropout is not read, not as declared");
+  EXPECT_EQ(failed[1].id, "T1");
+  EXPECT_EQ(failed[1].detail, "weight dropout is not read, causal, not as declared");
 }
 
 TEST(PlantedInCasesTest, WhatPaddedQueriesMoveIsCaught) {
