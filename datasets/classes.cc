@@ -91,6 +91,21 @@ std::vector<std::string> DescribeClasses(const Manifest& manifest) {
   return sentences;
 }
 
+std::string EmptyClassesNote(const Manifest& manifest) {
+  std::vector<int> empty;
+  for (int label = 0; label < manifest.spec().classes(); ++label) {
+    const auto has_it = [label](const ManifestSplit& split) {
+      return split.label_count(label) > 0;
+    };
+    if (std::none_of(manifest.splits().begin(), manifest.splits().end(), has_it))
+      empty.push_back(label);
+  }
+  if (empty.empty()) return "";
+  return absl::StrCat("no split has an example of ", ClassesText(manifest, empty),
+                      "; classes are 0 to ", manifest.spec().classes() - 1,
+                      empty.front() == 0 ? ": are labels counted from 1?" : "");
+}
+
 absl::Status CheckClasses(const Manifest& manifest) {
   const ManifestSplit* train = FindSplit(manifest, "train");
   const ManifestSplit* test = FindSplit(manifest, "test");

@@ -15,6 +15,10 @@ namespace lra {
 // chance. Nothing is said of splits that are cut from others.
 std::vector<std::string> DescribeClasses(const Manifest& manifest);
 
+// Which classes no split has an example of, with a question where class 0 is among them; empty
+// where there are none.
+std::string EmptyClassesNote(const Manifest& manifest);
+
 // InvalidArgument, with the classes of both, if train and test share none: nothing that is learned
 // can be seen in a score.
 absl::Status CheckClasses(const Manifest& manifest);

@@ -62,6 +62,20 @@ TEST(ClassesTest, NamesWhatTestLacksByMoreThanChance) {
               ElementsAre(HasSubstr("test lacks class 9, of which")));
 }
 
+TEST(ClassesTest, NamesClassesOfNoSplit) {
+  Manifest manifest = MakeManifest({20, 0, 30}, {6, 2, 9});
+  manifest.mutable_spec()->set_classes(3);
+  EXPECT_EQ(EmptyClassesNote(manifest), "");
+  manifest = MakeManifest({0, 3, 0}, {0, 2, 0}, {"a", "b", "c"});
+  manifest.mutable_spec()->set_classes(3);
+  EXPECT_EQ(EmptyClassesNote(manifest),
+            "no split has an example of class 0 (\"a\"), 2 (\"c\"); classes are 0 to 2: are labels "
+            "counted from 1?");
+  manifest = MakeManifest({5, 3, 0}, {5, 2, 0});
+  manifest.mutable_spec()->set_classes(3);
+  EXPECT_EQ(EmptyClassesNote(manifest), "no split has an example of class 2; classes are 0 to 2");
+}
+
 TEST(ClassesTest, RefusesSplitsWithoutACommonClass) {
   EXPECT_EQ(CheckClasses(MakeManifest({20, 30}, {0, 9})), absl::OkStatus());
   const absl::Status status =

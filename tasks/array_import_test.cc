@@ -24,6 +24,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 template <class T>
 TestEntry ArrayOf(const std::string& name, const std::vector<T>& values,
@@ -94,6 +95,7 @@ TEST_F(ArrayImportTest, MakesATaskOfPaddedSequences) {
   EXPECT_THAT(imported->manifest.splits(1).label_count(), ElementsAre(3, 3));
   EXPECT_EQ(imported->view.split(), DataView::HOLDOUT);
   EXPECT_EQ(imported->validation_examples, 2);
+  EXPECT_THAT(imported->notes, Not(testing::Contains(HasSubstr("counted from 1"))));
   ASSERT_EQ(imported->manifest.sources_size(), 2);
   EXPECT_EQ(imported->manifest.sources(1).name(), "train.npz");
   const auto report = VerifyDataset(imported->directory, {.quiet = true});
@@ -106,6 +108,23 @@ TEST_F(ArrayImportTest, MakesATaskOfPaddedSequences) {
   const auto run = ResolveExperiment({.task = "votes", .attention = "linear"});
   ASSERT_TRUE(run.ok()) << run.status();
   EXPECT_EQ(run->config.view().max_length_tokens(), 3);
+}
+
+TEST_F(ArrayImportTest, AsksWhetherLabelsAreCountedFrom1) {
+  std::vector<uint8_t> tokens(30, 1), labels;
+  for (uint8_t i = 0; i < 30; ++i) labels.push_back(1 + i % 3);
+  ImportOptions options;
+  options.task = "votes";
+  options.all =
+      Write("all.npz", {ArrayOf("tokens", tokens, {30, 1}), ArrayOf("labels", labels, {30})});
+  options.quiet = true;
+  const auto imported = ImportArrays(options);
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  EXPECT_EQ(imported->manifest.spec().classes(), 4);
+  EXPECT_THAT(
+      imported->notes,
+      testing::Contains("no split has an example of class 0; classes are 0 to 3: are labels "
+                        "counted from 1?"));
 }
 
 TEST_F(ArrayImportTest, PaddingAndOffsetsSayTheSame) {

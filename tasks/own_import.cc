@@ -131,7 +131,10 @@ absl::Status FinishImport(const ImportOptions& options, const std::vector<SplitF
                           absl::string_view description, int64_t read_tokens,
                           StagingDirectory* staging, ImportedData* result) {
   LRA_RETURN_IF_ERROR(Annotate(CheckClasses(result->manifest), PathsOf(files)));
-  result->notes = DescribeClasses(result->manifest);
+  if (std::string empty = EmptyClassesNote(result->manifest); !empty.empty())
+    result->notes.push_back(std::move(empty));
+  for (std::string& sentence : DescribeClasses(result->manifest))
+    result->notes.push_back(std::move(sentence));
   for (std::string& overlap : DescribeOverlap(result->manifest))
     result->notes.push_back(std::move(overlap));
   LRA_RETURN_IF_ERROR(WriteRules(staging->path(), description, read_tokens, result));

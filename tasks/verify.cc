@@ -1,11 +1,9 @@
 #include "tasks/verify.h"
 
-#include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "datasets/classes.h"
 #include "datasets/dataset.h"
 #include "datasets/manifest.h"
@@ -20,8 +18,6 @@
 
 namespace lra {
 namespace {
-
-constexpr size_t kEmptyClassesNamed = 5;
 
 // The task, if this program has it with the same spec; otherwise nullptr, with the reason in the
 // report.
@@ -40,25 +36,6 @@ absl::StatusOr<std::unique_ptr<Task>> MatchingTask(VerifyReport* report) {
   report->problems.push_back(absl::StrCat("the manifest's spec is not that of task ", name, ": ",
                                           differences.substr(0, differences.find('\n'))));
   return nullptr;
-}
-
-// Says which classes no split has an example of; empty where there are none.
-std::string EmptyClassesNote(const Manifest& manifest) {
-  std::vector<int> empty;
-  for (int label = 0; label < manifest.spec().classes(); ++label) {
-    const auto has_it = [label](const ManifestSplit& split) {
-      return split.label_count(label) > 0;
-    };
-    if (std::none_of(manifest.splits().begin(), manifest.splits().end(), has_it))
-      empty.push_back(label);
-  }
-  if (empty.empty()) return "";
-  const size_t more = empty.size() - std::min(empty.size(), kEmptyClassesNamed);
-  empty.resize(empty.size() - more);
-  return absl::StrCat("no split has an example of class ", absl::StrJoin(empty, ", "),
-                      more == 0 ? "" : absl::StrCat(" and ", more, " more"), "; classes are 0 to ",
-                      manifest.spec().classes() - 1,
-                      empty.front() == 0 ? ": are labels counted from 1?" : "");
 }
 
 void NoteClasses(bool has_code, VerifyReport* report) {
