@@ -56,6 +56,16 @@ bool ParseType(absl::string_view descr, NpyType* type) {
   return false;
 }
 
+// Says how NumPy makes a known type of booleans and of big-endian numbers; empty for other types.
+std::string Remedy(absl::string_view descr) {
+  std::string known;
+  if (descr == "|b1") known = "|u1";
+  if (absl::ConsumePrefix(&descr, ">")) known = absl::StrCat("<", descr);
+  NpyType type;
+  if (!ParseType(known, &type)) return "";
+  return absl::StrCat("; .astype(\"", known, "\") makes one of them");
+}
+
 // Parses "3, 4", "3," or "" into sizes and their product.
 bool ParseShape(absl::string_view text, NpyHeader* header) {
   header->values = 1;
@@ -126,9 +136,9 @@ absl::StatusOr<NpyHeader> ParseNpyHeader(absl::string_view file_bytes, absl::str
     return HeaderError(where, "its header does not begin with {'descr': '");
   }
   if (!ParseType(descr, &header.type)) {
-    return HeaderError(where,
-                       absl::StrCat("its type is '", descr.substr(0, 40),
-                                    "'; known: |u1 <u2 <u4 <u8 |i1 <i2 <i4 <i8 <f2 <f4 <f8"));
+    return HeaderError(where, absl::StrCat("its type is '", descr.substr(0, 40),
+                                           "'; known: |u1 <u2 <u4 <u8 |i1 <i2 <i4 <i8 <f2 <f4 <f8",
+                                           Remedy(descr)));
   }
   if (!absl::ConsumePrefix(&text, ", 'fortran_order': False, 'shape': (") ||
       !TakeUntil(&text, ")", &shape) || !ParseShape(shape, &header)) {

@@ -61,6 +61,18 @@ TEST(NpyHeaderTest, ReadsBackEveryTypeAndShape) {
   }
 }
 
+TEST(NpyHeaderTest, NamesNoRemedyWhereThereIsNone) {
+  for (const char* descr : {"", ">", ">f3", "|S3", "|O", "<c8"}) {
+    const absl::Status status =
+        ParseNpyHeader(
+            File(absl::StrCat("{'descr': '", descr, "', 'fortran_order': False, 'shape': (1,), }"),
+                 "abcd"),
+            "f")
+            .status();
+    EXPECT_THAT(std::string(status.message()), testing::EndsWith("<f2 <f4 <f8")) << descr;
+  }
+}
+
 TEST(NpyHeaderTest, RefusesWhatIsNotTheFormat) {
   const auto dict = [](const std::string& descr, const std::string& order,
                        const std::string& shape) {
@@ -74,7 +86,8 @@ TEST(NpyHeaderTest, RefusesWhatIsNotTheFormat) {
       {File(dict("<i4", "False", "(1,)"), "abcd").replace(6, 1, "\x02"), "version 1.0"},
       {File(dict("<i4", "False", "(1,)"), "abcd").substr(0, 9), "ends inside"},
       {File(dict("<i4", "False", "(1,)"), "abcd").substr(0, 100), "ends inside"},
-      {File(dict(">i4", "False", "(1,)"), "abcd"), "type is '>i4'"},
+      {File(dict(">i4", "False", "(1,)"), "abcd"), "<f4 <f8; .astype(\"<i4\") makes one of them"},
+      {File(dict("|b1", "False", "(1,)"), "a"), "<f4 <f8; .astype(\"|u1\") makes one of them"},
       {File(dict("<f3", "False", "(1,)"), "abc"),
        "type is '<f3'; known: |u1 <u2 <u4 <u8 |i1 <i2 <i4 <i8 <f2 <f4 <f8"},
       {File(dict("|O", "False", "(1,)"), "abcd"), "type is '|O'"},
