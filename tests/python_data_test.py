@@ -181,6 +181,12 @@ def try_records():
     kept = lra.score(logits[order], "data/listops", name="other", index=test.index[order], out=pathlib.Path("runs/other"))
     assert kept["value"] == printed["value"] and kept["run"] == "runs/other"
     assert "logits" in raised(ValueError, lambda: lra.score(logits[:, :3], "data/listops"))
+    said = raised(lra.errors.InvalidArgumentError, lambda: lra.score(logits[:, 0] > 0, "data/listops"))
+    assert said.startswith("predictions: not a column") and "'|b1'" in said and tempfile.gettempdir() not in said, said
+    said = raised(ValueError, lambda: lra.score(logits[:5], "data/listops", index=test.index[:7]))
+    assert said.startswith("predictions: holds <f4") and said.endswith("5 examples; the index has 7"), said
+    said = raised(ValueError, lambda: lra.score(logits[:2], "data/listops", index=numpy.zeros(2, "i8")))
+    assert said == "index: row 1: the index 0 stands in row 0 already", said
     raised(FileExistsError, lambda: lra.score(logits, "data/listops", name="third", out="runs/other"))
     rows = lra.table("runs", pandas=False)
     assert {row["method"]: row["value"] for row in rows} == {"mine": rows[0]["value"], "other": rows[0]["value"]}, rows

@@ -13,6 +13,7 @@ import numpy as np
 
 from lra import _lra
 from lra.config import Path, Settings, assignments
+from lra.errors import Error, of_status
 
 
 def score(predictions: Any, data: Path, *, name: str = "", split: str = "test", index: Any = None, protocol: str = "fair",
@@ -36,10 +37,22 @@ def score(predictions: Any, data: Path, *, name: str = "", split: str = "test", 
         run = out if name else os.path.join(folder, "record")
         if name and not run:
             run = _lra.external_directory(json.loads(_lra.manifest_json(directory))["spec"]["name"], name, seed)
-        made = _lra.score(directory, split, paths["predictions"], paths["index"], protocol, preset, assignments(view),
-                          name or "unnamed", description, seed, run)
+        try:
+            made = _lra.score(directory, split, paths["predictions"], paths["index"], protocol, preset, assignments(view),
+                              name or "unnamed", description, seed, run)
+        except Error as error:
+            raise _named(error, paths) from None
     result = json.loads(made)
     return {"run": run, **result} if name else {key: value for key, value in result.items() if key != "method"}
+
+
+def _named(error: Error, paths: dict[str, str]) -> Error:
+    """The same error, in which an array stands for the file that it was written to."""
+    message = str(error)
+    for name, path in paths.items():
+        if path:
+            message = message.replace(f"the {name} {path}", f"the {name}").replace(path, name)
+    return of_status(error.code, message)
 
 
 def _save(path: str, array: Any) -> str:
