@@ -239,6 +239,26 @@ class SeesPaddingInRandomTraining(SeesPaddingInTraining):
         return F.dropout(super().forward(q, k, v, keep), 0.1, self.training)
 
 
+class MixesExamplesInTraining(Scaled):
+    def forward(self, q, k, v, keep):
+        return (mixes_examples if self.training else dense)(self.scale * q, k, v, keep)
+
+
+class LooksAheadInTraining(Scaled):
+    def forward(self, q, k, v, keep):
+        return (looks_ahead if self.training else causal)(self.scale * q, k, v, keep)
+
+
+class LooksAheadInRandomTraining(LooksAheadInTraining):
+    def forward(self, q, k, v, keep):
+        return F.dropout(super().forward(q, k, v, keep), 0.1, self.training)
+
+
+class CausalDropout(Scaled):
+    def forward(self, q, k, v, keep):
+        return F.dropout(causal(self.scale * q, k, v, keep), 0.1, self.training)
+
+
 class CountsPaddingInTraining(Scaled):
     def forward(self, q, k, v, keep):
         return super().forward(q / q.shape[2] if self.training else q, k, v, keep)
@@ -351,6 +371,10 @@ CASES = [  # attention, what is said of it, broken promises
     (MixesExamplesInFloat32(), {}, ["T9", "F32"]),
     (SeesPaddingInTraining(), {}, ["T3", "T4", "T13"]),
     (SeesPaddingInRandomTraining(), {}, ["T3", "T13"]),
+    (MixesExamplesInTraining(), {}, ["T9"]),
+    (LooksAheadInTraining(), dict(causal=True), ["T5"]),
+    (LooksAheadInRandomTraining(), dict(causal=True), ["T5"]),
+    (CausalDropout(), dict(causal=True), []),
     (CountsPaddingInTraining(), {}, ["T4"]),
     (CountsPaddingInTraining(), dict(padding_invariant=False), []),
     (RaisesInTraining(), {}, ["T10"]),
@@ -389,7 +413,7 @@ def main():
                             (float64_output, "the output is torch.float64 on cpu, not as v, torch.float32 on cpu"),
                             (Scaled().double(), "parameter scale is torch.float64; it must be torch.float32"),
                             (Counts(torch.zeros(())), "the module changed its buffers"),
-                            (OwnSeed(), "note: T2n, T3, T4 and T13 are not tried in training"), (Dropout(), "note: T4, and T13 of")]:
+                            (OwnSeed(), "note: only T10 is tried in training"), (Dropout(), "note: T4, T9, and T13 of")]:
         assert said in str(lra.check(attention)), said
     state = torch.get_rng_state()
     assert not lra.check(Scaled()).notes and torch.equal(state, torch.get_rng_state()), "the caller's random numbers"

@@ -54,11 +54,11 @@ def check(attention: Attention, *, causal: bool = False, oracle: Optional[Attent
         suite.batch_independence(mode)
         suite.fully_masked(mode)
     if causal:
-        suite.future()
+        suite.future(_FLOAT64)
     suite.repeats()
     suite.float32()
     if isinstance(attention, torch.nn.Module):
-        suite.training(nan, padding_invariant)
+        suite.training(nan, padding_invariant, causal)
     return Report(sorted(suite.results, key=lambda result: list(PROMISES).index(result.id)), suite.notes)
 
 
@@ -313,16 +313,16 @@ class _Suite:
             self.add("T13", mode.unchanged, f"the example beside it{mode}", lambda: _outcome_difference(
                 self.run(c).map(lambda t: t[:1]), self.run(c.example(0, 13))))
 
-    def future(self) -> None:
+    def future(self, mode: _Mode) -> None:
         n = 139
-        c = self.case(1200, [n, 90], n)
+        c = self.case(1200, [n, 90], n, mode)
         for last in 0, 5, 62, 63, 64, 127, 137:
             later = (torch.arange(n) > last)[:, None]
             moved = {name: torch.where(later, -7 * getattr(c, name) + 3, getattr(c, name)) for name in ("q", "k", "v")}
-            self.add("T5", UNCHANGED, f"other tokens behind token {last}", lambda: _difference(
+            self.add("T5", mode.unchanged, f"other tokens behind token {last}{mode}", lambda: _difference(
                 self.attend(replace(c, **moved))[:, :, :last + 1], self.attend(c)[:, :, :last + 1]))
             prefix = replace(c, upstream=torch.where(later, 0, c.upstream))
-            self.add("T5", UNCHANGED, f"gradient from outputs up to token {last} to later tokens", lambda: _largest(
+            self.add("T5", mode.unchanged, f"gradient from outputs up to token {last} to later tokens{mode}", lambda: _largest(
                 *(t[:, :, last + 1:] for t in self.run(prefix).token_tensors()[1:])))
 
     def repeats(self) -> None:
@@ -340,7 +340,7 @@ class _Suite:
         self.add("F32", FLOAT, "finite output and gradients of large queries and keys", lambda: (
             0.0 if math.isfinite(_largest(*self.run(large).tensors())) else math.inf))
 
-    def training(self, nan: bool, padding_invariant: bool) -> None:
+    def training(self, nan: bool, padding_invariant: bool, causal: bool) -> None:
         """Promises in training, where a module may draw random numbers. It must draw the same ones for the same seed."""
         c, is_random = self.case(1400, [31, 12], 31, _TRAINING), False
 
@@ -353,13 +353,17 @@ class _Suite:
         with torch.random.fork_rng(devices=[]):
             self.add("T10", 0, f"two runs with one seed{_TRAINING}", repeat)
             if not self.results[-1].passed:
-                self.notes.append("T2n, T3, T4 and T13 are not tried in training, where two runs with one seed are not equal")
+                self.notes.append("only T10 is tried in training, where two runs with one seed are not equal")
                 return
             self.numeric_gradients(_TRAINING)
             self.pad_content(_TRAINING, nan)
             self.fully_masked(_TRAINING, beside=not is_random)
+            if causal:
+                self.future(_TRAINING)
             if is_random:
-                self.notes.append("T4, and T13 of the example beside an empty one, are not tried in training: random numbers are "
-                                  "drawn there, others for other shapes")
-            elif padding_invariant:
+                self.notes.append("T4, T9, and T13 of the example beside an empty one, are not tried in training: random numbers "
+                                  "are drawn there, others for other shapes")
+                return
+            self.batch_independence(_TRAINING)
+            if padding_invariant:
                 self.pad_amount(_TRAINING)
