@@ -37,7 +37,9 @@ enum class Causality {
 };
 
 // What a method can do. The conformance suite, `lra list` and the docs read it; a wrong claim fails
-// a test.
+// a test. Believed without one: time_order, memory_order, rotary_reason, and a no to
+// is_exact_softmax, is_row_stochastic, has_weights, a causal form, cross, streaming, weight dropout
+// and distance slopes.
 struct Traits {
   std::string label;    // "Linear Transformer": the row's name in tables
   std::string summary;  // one line for `lra list`
