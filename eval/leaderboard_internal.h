@@ -62,8 +62,6 @@ bool IsSetByHand(const RunRecord& record, const std::string& path);
 // The settings that protocol and preset give this method alone, attention.* aside, as OverridesOf()
 // writes them. Runs of one column may differ in them: the rules are the same.
 std::string MethodRulesOf(const RunRecord& record);
-// Whether an origin, "protocol lra2020, image/local", is such a rule's.
-bool IsMethodRule(absl::string_view origin);
 
 // leaderboard_columns.cc: the metric of each column, in its unit.
 std::vector<const Metric*> MetricsOf(const std::vector<ColumnRuns>& columns);

@@ -17,14 +17,9 @@
 namespace lra::internal {
 namespace {
 
-// "protocol fair", "preset small, task text", ...: set by named, versioned rules.
-bool IsFragment(absl::string_view origin) {
-  return absl::StartsWith(origin, "protocol ") || absl::StartsWith(origin, "preset ");
-}
-
 // Set by nobody in particular: by a fragment, for want of a value, or from another field.
 bool IsRule(absl::string_view origin) {
-  return IsFragment(origin) || absl::StartsWith(origin, "= ") || origin == "default";
+  return IsOfFragment(origin) || absl::StartsWith(origin, "= ") || origin == "default";
 }
 
 // Whether a rule that somebody set is what the protocol says anyway. A record names the rules that
@@ -44,10 +39,6 @@ void AddFreeFields(const RunRecord& record, std::set<std::string>* paths) {
 }
 
 }  // namespace
-
-bool IsMethodRule(absl::string_view origin) {
-  return IsFragment(origin) && absl::StrContains(origin, "/");
-}
 
 RunRecord SettingOf(const RunRecord& record) {
   RunRecord setting;

@@ -77,6 +77,14 @@ int64_t WarmupSteps(const ScheduleConfig& schedule, int64_t total_steps) {
              : std::llround(schedule.warmup_fraction() * static_cast<float>(total_steps));
 }
 
+bool IsOfFragment(absl::string_view origin) {
+  return absl::StartsWith(origin, "protocol ") || absl::StartsWith(origin, "preset ");
+}
+
+bool IsMethodRule(absl::string_view origin) {
+  return IsOfFragment(origin) && absl::StrContains(origin, "/");
+}
+
 bool IsRuleOfProtocols(absl::string_view path) {
   if (IsRuleByItself(path)) return true;
   return absl::StartsWith(path, "model.") &&

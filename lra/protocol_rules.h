@@ -31,6 +31,11 @@ int64_t WarmupSteps(const ScheduleConfig& schedule, int64_t total_steps);
 std::vector<ChangedRule> ChangedRules(const ExperimentConfig& rules,
                                       const ResolvedConfig& resolved);
 
+// Whether an origin (ResolvedConfig.provenance) is a protocol or a preset, "preset small, task text",
+// and whether it is what one of these says of a single method, "protocol lra2020, image/local".
+bool IsOfFragment(absl::string_view origin);
+bool IsMethodRule(absl::string_view origin);
+
 // Whether every protocol that has to do with the field sets it. Sizes are the presets'.
 bool IsRuleOfProtocols(absl::string_view path);
 

@@ -43,10 +43,11 @@ struct EncoderName {
 // SHA-256, as 64 hexadecimal digits, of how the other run's weights were made but for its seed:
 // configuration, data, whether they have seen labels, and their step where the path names it. The
 // other run's attention does not count where each attention has its own and a run of `config` has
-// the same, so that such methods are of one table. What that run began from counts as its own
-// configuration says: by recipe, or, where all seeds share it, by weights.
-std::string EncoderRecipe(const CheckpointState& other, const ExperimentConfig& config,
-                          const EncoderName& name);
+// the same, nor does what its protocol and preset say of that method alone, so that such methods
+// are of one table. What that run began from counts as its own configuration says: by recipe, or,
+// where all seeds share it, by weights. The errors of ConfigBuilder, of rules that are not there.
+absl::StatusOr<std::string> EncoderRecipe(const CheckpointState& other,
+                                          const ExperimentConfig& config, const EncoderName& name);
 
 }  // namespace lra
 

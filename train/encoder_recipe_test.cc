@@ -32,6 +32,29 @@ CheckpointState State(const std::string& attention, uint32_t seed = 0) {
 
 constexpr EncoderName kOfAttention = {.is_of_attention = true};
 
+std::string RecipeOf(const CheckpointState& other, const ExperimentConfig& config,
+                     const EncoderName& name) {
+  const absl::StatusOr<std::string> recipe = EncoderRecipe(other, config, name);
+  EXPECT_TRUE(recipe.ok()) << recipe.status();
+  return recipe.value_or("");
+}
+
+// A run under protocol strong, which turns queries and keys where a method has them.
+std::string RecipeUnderStrong(const std::string& attention, std::vector<std::string> sets = {}) {
+  sets.push_back("model.layers=2");
+  const auto resolved = ResolveExperiment({.task = "listops",
+                                           .attention = attention,
+                                           .protocol = "strong",
+                                           .preset = "small",
+                                           .sets = sets});
+  EXPECT_TRUE(resolved.ok()) << resolved.status();
+  if (!resolved.ok()) return "";
+  CheckpointState state = State(attention);
+  *state.mutable_config() = resolved->config;
+  state.mutable_provenance()->insert(resolved->provenance.begin(), resolved->provenance.end());
+  return RecipeOf(state, resolved->config, kOfAttention);
+}
+
 TEST(CheckEncoderPath, AnAttentionsEncoderIsASeedsToo) {
   EXPECT_EQ(CheckEncoderPath("runs/x"), absl::OkStatus());
   EXPECT_EQ(CheckEncoderPath("runs/x-s{seed}"), absl::OkStatus());
@@ -83,9 +106,9 @@ TEST_F(FindOwnEncoderTest, PutsSeedAndAttentionInTheirPlaces) {
   ASSERT_TRUE(linear.ok()) << linear.status();
   EXPECT_EQ(linear->weights_sha256, digest);
   EXPECT_EQ(linear->checkpoint, CheckpointPath(folder_.File("linear-s3"), 0));
-  EXPECT_EQ(linear->recipe, EncoderRecipe(State("linear"), Config("linear"), kOfAttention));
+  EXPECT_EQ(linear->recipe, RecipeOf(State("linear"), Config("linear"), kOfAttention));
   EXPECT_EQ(Find("linear-s{seed}", Config("linear", 3))->recipe,
-            EncoderRecipe(State("linear"), Config("linear"), {}));
+            RecipeOf(State("linear"), Config("linear"), {}));
   EXPECT_TRUE(Find("{attention}-s{seed}", block).ok());
   EXPECT_THAT(Refusal("{attention}-s{seed}", Config("relu", 3)),
               HasSubstr("relu-s3: no such checkpoint or run folder"));
@@ -112,41 +135,48 @@ TEST_F(FindOwnEncoderTest, RefusesEncodersThatAreNotTheSeedsOrNotDone) {
 
 TEST(EncoderRecipe, SeedsAndScoredExamplesDoNotCount) {
   const ExperimentConfig config = Config("linear");
-  const std::string recipe = EncoderRecipe(State("linear"), config, kOfAttention);
+  const std::string recipe = RecipeOf(State("linear"), config, kOfAttention);
   EXPECT_EQ(recipe.size(), 64u);
-  EXPECT_EQ(EncoderRecipe(State("linear", 5), config, kOfAttention), recipe);
-  EXPECT_EQ(EncoderRecipe(State("linear"), Config("linear", 7), kOfAttention), recipe);
+  EXPECT_EQ(RecipeOf(State("linear", 5), config, kOfAttention), recipe);
+  EXPECT_EQ(RecipeOf(State("linear"), Config("linear", 7), kOfAttention), recipe);
   CheckpointState other = State("linear");
   (*other.mutable_data()->mutable_split_fingerprint())["test"] = "4d";
   other.set_step(400);  // which a run selects by validation
-  EXPECT_EQ(EncoderRecipe(other, config, kOfAttention), recipe);
+  EXPECT_EQ(RecipeOf(other, config, kOfAttention), recipe);
   const EncoderName step = {.is_of_attention = true, .is_of_step = true};
-  EXPECT_NE(EncoderRecipe(other, config, step), EncoderRecipe(State("linear"), config, step));
+  EXPECT_NE(RecipeOf(other, config, step), RecipeOf(State("linear"), config, step));
 }
 
 TEST(EncoderRecipe, SettingsDataAndLabelsCount) {
   const ExperimentConfig config = Config("linear");
-  const std::string recipe = EncoderRecipe(State("linear"), config, kOfAttention);
+  const std::string recipe = RecipeOf(State("linear"), config, kOfAttention);
   CheckpointState longer = State("linear"), elsewhere = State("linear"), early = State("linear");
   longer.mutable_config()->mutable_train()->set_steps(77);
-  EXPECT_NE(EncoderRecipe(longer, config, kOfAttention), recipe);
+  EXPECT_NE(RecipeOf(longer, config, kOfAttention), recipe);
   (*elsewhere.mutable_data()->mutable_split_fingerprint())["train"] = "4d";
-  EXPECT_NE(EncoderRecipe(elsewhere, config, kOfAttention), recipe);
+  EXPECT_NE(RecipeOf(elsewhere, config, kOfAttention), recipe);
   early.mutable_config()->mutable_pretrain()->set_examples(8);
-  const std::string without = EncoderRecipe(early, config, kOfAttention);
+  const std::string without = RecipeOf(early, config, kOfAttention);
   early.mutable_pretrain()->set_steps(2);
-  EXPECT_NE(EncoderRecipe(early, config, kOfAttention), without);
+  EXPECT_NE(RecipeOf(early, config, kOfAttention), without);
 }
 
 // Each method goes on with its own encoder in the first two, both with one in the last.
 TEST(EncoderRecipe, AnAttentionCountsWhereItIsAnother) {
-  const std::string linear = EncoderRecipe(State("linear"), Config("linear"), kOfAttention);
-  EXPECT_EQ(EncoderRecipe(State("transformer"), Config("transformer"), kOfAttention), linear);
-  const std::string swapped = EncoderRecipe(State("transformer"), Config("linear"), kOfAttention);
+  const std::string linear = RecipeOf(State("linear"), Config("linear"), kOfAttention);
+  EXPECT_EQ(RecipeOf(State("transformer"), Config("transformer"), kOfAttention), linear);
+  const std::string swapped = RecipeOf(State("transformer"), Config("linear"), kOfAttention);
   EXPECT_NE(swapped, linear);
-  EXPECT_NE(EncoderRecipe(State("relu"), Config("linear"), kOfAttention), swapped);
+  EXPECT_NE(RecipeOf(State("relu"), Config("linear"), kOfAttention), swapped);
   // All attentions begin from softmax's: they share a recipe, which names it.
-  EXPECT_EQ(EncoderRecipe(State("transformer"), Config("transformer"), {}), swapped);
+  EXPECT_EQ(RecipeOf(State("transformer"), Config("transformer"), {}), swapped);
+}
+
+TEST(EncoderRecipe, WhatTheProtocolSaysOfOneMethodDoesNotCount) {
+  const std::string linear = RecipeUnderStrong("linear");
+  EXPECT_EQ(RecipeUnderStrong("no_mixing"), linear);  // it has no positions there
+  EXPECT_NE(RecipeUnderStrong("no_mixing", {"train.steps=77"}), linear);
+  EXPECT_NE(RecipeUnderStrong("linear", {"model.positions=NO_POSITIONS"}), linear);
 }
 
 // What an encoder began from: by its weights or, where these were the seed's own, by recipe.
@@ -155,12 +185,12 @@ TEST(EncoderRecipe, GoesBackToTheFirstStage) {
   CheckpointState a = State("linear"), b = State("linear", 1);
   a.mutable_config()->set_encoder_weights_sha256("0a");
   b.mutable_config()->set_encoder_weights_sha256("0b");
-  EXPECT_NE(EncoderRecipe(a, config, kOfAttention), EncoderRecipe(b, config, kOfAttention));
+  EXPECT_NE(RecipeOf(a, config, kOfAttention), RecipeOf(b, config, kOfAttention));
   a.mutable_config()->set_encoder_recipe("5e");
   b.mutable_config()->set_encoder_recipe("5e");
-  EXPECT_EQ(EncoderRecipe(a, config, kOfAttention), EncoderRecipe(b, config, kOfAttention));
+  EXPECT_EQ(RecipeOf(a, config, kOfAttention), RecipeOf(b, config, kOfAttention));
   b.mutable_config()->set_encoder_recipe("6f");
-  EXPECT_NE(EncoderRecipe(a, config, kOfAttention), EncoderRecipe(b, config, kOfAttention));
+  EXPECT_NE(RecipeOf(a, config, kOfAttention), RecipeOf(b, config, kOfAttention));
 }
 
 }  // namespace
