@@ -31,8 +31,8 @@ int64_t WarmupSteps(const ScheduleConfig& schedule, int64_t total_steps);
 std::vector<ChangedRule> ChangedRules(const ExperimentConfig& rules,
                                       const ResolvedConfig& resolved);
 
-// Whether an origin (ResolvedConfig.provenance) is a protocol or a preset, "preset small, task text",
-// and whether it is what one of these says of a single method, "protocol lra2020, image/local".
+// Whether an origin (ResolvedConfig.provenance) is a protocol or a preset, "preset small, task
+// text", and whether it is what one of these says of one method, "protocol lra2020, image/local".
 bool IsOfFragment(absl::string_view origin);
 bool IsMethodRule(absl::string_view origin);
 
