@@ -15,7 +15,7 @@ expect 2 'unknown suite "listops_smok"; did you mean "listops_smoke"' "$lra" run
 expect 2 'unknown suite "cosformer"; `lra list suites` lists all [0-9]+; ' "$lra" run cosformer
 expect 0 '^  listops_smoke +Two methods, two seeds' "$lra" list suites
 expect 0 '^runs +4$' "$lra" list suites listops_smoke
-expect 0 '^attentions +transformer, cosformer$' "$lra" list suites listops_smoke
+expect 0 '^methods +transformer, cosformer$' "$lra" list suites listops_smoke
 expect 2 'lra data prepare listops' "$lra" run listops_smoke
 expect 0 'cosformer-smoke-.*, listops-transformer-smoke-.* could not be measured: .*lra data prepare listops' "$lra" run listops_smoke --dry-run
 expect 0 '"why": ".*lra data prepare listops' "$lra" run listops_smoke --dry-run --json
@@ -295,8 +295,14 @@ chmod +x stand_ins/*
 # The queue is empty, as if all had been cancelled.
 expect 1 'Slurm job 11_0 ended and wrote nothing here' env PATH="$work/stand_ins:$PATH" "$lra" "${far[@]}" --executor slurm --time 1h
 rm -f asked
-# timeout ends the watching, with 124.
-expect 124 'runs finished' env PATH="$work/stand_ins:$PATH" script -qefc "timeout 3 '$lra' status far --watch --every 0.2" looked.txt </dev/null
+env PATH="$work/stand_ins:$PATH" script -qefc "timeout 60 '$lra' status far --watch --every 0.2" looked.txt </dev/null >/dev/null &
+watcher=$!
+for _ in $(seq 600); do
+  [ "$(grep -cs 'runs finished' looked.txt)" -lt 3 ] || break
+  sleep 0.1
+done
+kill "$watcher"
+wait "$watcher" 2>/dev/null || true
 [ "$(grep -c 'runs finished' looked.txt)" -ge 3 ] && [ "$(wc -l <asked)" = 1 ] ||
   { echo "FAILED: $(grep -c 'runs finished' looked.txt) looks asked the queue $(wc -l <asked) times"; failures=$((failures + 1)); }
 
