@@ -145,8 +145,11 @@ absl::StatusOr<RunFolder> ReadPretraining(const std::string& pretrain, const std
   LRA_ASSIGN_OR_RETURN(RunFolder stage, ReadRunFolder(pretrain));
   stage.part = "pretraining";
   stage.is_pretraining = true;
-  // A stage has no lock of its own.
-  if (stage.state != RunState::kDiverged || IsTraining(run)) stage.state = StateOf(run);
+  // A stage has no lock of its own, and has ended where labels have begun.
+  if (FileExists(JoinPath(run, kCurveFile)))
+    stage.state = RunState::kFinished;
+  else if (stage.state != RunState::kDiverged || IsTraining(run))
+    stage.state = StateOf(run);
   return stage;
 }
 

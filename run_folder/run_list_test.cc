@@ -162,6 +162,9 @@ TEST_F(RunListTest, ARunThatIsPretrainedIsItself) {
     EXPECT_TRUE(stage->is_pretraining);
     EXPECT_EQ(stage->state, RunState::kRunning);
   }
+  WriteStopped("p", 20, 39);  // labels have begun
+  EXPECT_EQ(ReadActivePart(folder_.File("p/pretrain"))->state, RunState::kFinished);
+  EXPECT_FALSE(ReadActivePart(folder_.File("p"))->is_pretraining);
 }
 
 // After the last step there is scoring, which takes longer than no time.
