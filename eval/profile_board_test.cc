@@ -233,8 +233,8 @@ TEST_F(ProfileBoardTest, SaysWhatTheIntervalOfRunsFromOneStartLeavesOut) {
   for (LocatedRecord& run : found_.runs)
     run.record.mutable_config()->set_encoder_weights_sha256("12ab");
   const ProfileGroup one = Group();
-  EXPECT_THAT(ProfileBoardText(Board(one)),
-              AllOf(HasSubstr("; of runs from one start, which"), HasSubstr("from one start |")));
+  EXPECT_THAT(ProfileBoardText(Board(one)), AllOf(HasSubstr("; of runs from one start, which"),
+                                                  HasSubstr("| linear, 2 runs from one start ")));
   EXPECT_THAT(ProfileBoardsJson({Board(one)}), HasSubstr("\"from\": \"another run's encoder\""));
   for (LocatedRecord& run : found_.runs) run.record.mutable_config()->set_encoder_recipe("34cd");
   const ProfileGroup own = Group();

@@ -32,6 +32,7 @@ sets() {
 \\documentclass[$1]{article}
 \\usepackage{booktabs,graphicx}
 \\maxdeadcycles=1000 % all records are more tables than a paper has
+\\extrafloats{200}
 \\begin{document}
 As tables show.
 \\input{$2}
