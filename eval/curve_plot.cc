@@ -121,12 +121,12 @@ std::string Legend(const PlotSeries& series, bool unicode) {
   return absl::StrCat("  ", sign, " ", series.name);
 }
 
-// "0.1234", "1.3e-3", "2.8e16": with as many of four digits as six characters hold.
+// "0.1234", "1.3e-5", "2.8e16": with as many of four digits as six characters hold.
 std::string ShortNumber(double value) {
   std::string text;
   for (int digits = 4; digits > 0; --digits) {
     text = absl::StrFormat("%.*g", digits, value);
-    // "e-03" and "e+16" take a sign and a digit that say nothing.
+    // The plus and the zero of "e-05" and "e+16" say nothing.
     absl::StrReplaceAll({{"e+0", "e"}, {"e+", "e"}, {"e-0", "e-"}}, &text);
     if (text.size() <= 6) break;
   }

@@ -141,6 +141,17 @@ absl::StatusOr<RunFolder> ReadTrial(const std::string& run) {
   return trial;
 }
 
+// Whether this is the folder of a run's pretraining, and not a run that is called so.
+bool IsStageOfARun(const std::string& path) {
+  const std::filesystem::path named = std::filesystem::path(path).lexically_normal();
+  // A trailing slash leaves an empty last part.
+  if ((named.has_filename() ? named : named.parent_path()).filename() != kPretrainFolder ||
+      FileExists(JoinPath(path, kRecordFile)) || FileExists(JoinPath(path, kPretrainFolder)))
+    return false;
+  const absl::StatusOr<RunFolder> folder = ReadRunFolder(path);
+  return folder.ok() && folder->record.config().has_pretrain();
+}
+
 absl::StatusOr<RunFolder> ReadPretraining(const std::string& pretrain, const std::string& run) {
   LRA_ASSIGN_OR_RETURN(RunFolder stage, ReadRunFolder(pretrain));
   stage.part = "pretraining";
@@ -217,10 +228,7 @@ absl::StatusOr<RunFolder> ReadRunFolder(const std::string& path) {
 }
 
 absl::StatusOr<RunFolder> ReadActivePart(const std::string& path) {
-  const std::filesystem::path named = std::filesystem::path(path).lexically_normal();
-  // A trailing slash leaves an empty last part.
-  if ((named.has_filename() ? named : named.parent_path()).filename() == kPretrainFolder)
-    return ReadPretraining(path, JoinPath(path, ".."));
+  if (IsStageOfARun(path)) return ReadPretraining(path, JoinPath(path, ".."));
   const std::string pretrain = JoinPath(path, kPretrainFolder);
   const bool has_pretraining = FileExists(JoinPath(pretrain, kCurveFile));
   if (FileExists(JoinPath(path, kCurveFile))) return ReadRunFolder(path);

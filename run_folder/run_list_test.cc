@@ -35,9 +35,11 @@ ExperimentConfig ConfigOf(const std::string& attention) {
 class RunListTest : public testing::Test {
  protected:
   // A run that was interrupted at a step behind the last point of its curve.
-  void WriteStopped(const std::string& name, int64_t point, int64_t step) {
+  void WriteStopped(const std::string& name, int64_t point, int64_t step,
+                    bool is_pretrained = false) {
     CheckpointState state;
     *state.mutable_config() = ConfigOf("linear");
+    if (is_pretrained) state.mutable_config()->mutable_pretrain();
     state.mutable_spec()->set_name("listops");
     state.set_step(step);
     state.mutable_efficiency()->set_wall_seconds(1);
@@ -146,7 +148,7 @@ TEST_F(RunListTest, ADamagedCurveHidesNoOtherRun) {
 
 // What is pretrained belongs to the run, which holds the lock.
 TEST_F(RunListTest, ARunThatIsPretrainedIsItself) {
-  WriteStopped("p/pretrain", 20, 39);
+  WriteStopped("p/pretrain", 20, 39, /*is_pretrained=*/true);
   EXPECT_EQ(nlohmann::json::parse(RunListJson(List()))[0]["state"], "stopped");
   const auto claim = RunClaim::Take(folder_.File("p"));
   ASSERT_TRUE(claim.ok()) << claim.status();
@@ -165,6 +167,21 @@ TEST_F(RunListTest, ARunThatIsPretrainedIsItself) {
   WriteStopped("p", 20, 39);  // labels have begun
   EXPECT_EQ(ReadActivePart(folder_.File("p/pretrain"))->state, RunState::kFinished);
   EXPECT_FALSE(ReadActivePart(folder_.File("p"))->is_pretraining);
+}
+
+// A name makes no stage of a run.
+TEST_F(RunListTest, ARunMayBeCalledPretrain) {
+  WriteFinished("a/pretrain", RunRecord::MEASURED);
+  WriteStopped("b/pretrain", 20, 39);
+  WriteStopped("c/pretrain/pretrain", 20, 39, /*is_pretrained=*/true);
+  WriteStopped("c/pretrain", 20, 39, /*is_pretrained=*/true);
+  for (const char* run : {"a/pretrain", "b/pretrain", "c/pretrain"}) {
+    const auto folder = ReadActivePart(folder_.File(run));
+    ASSERT_TRUE(folder.ok()) << folder.status();
+    EXPECT_FALSE(folder->is_pretraining) << run;
+    EXPECT_EQ(folder->part, "");
+  }
+  EXPECT_TRUE(ReadActivePart(folder_.File("c/pretrain/pretrain"))->is_pretraining);
 }
 
 // After the last step there is scoring, which takes longer than no time.
