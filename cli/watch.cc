@@ -101,7 +101,8 @@ absl::StatusOr<Watched> RunsOf(const WatchFlags& flags) {
     for (const SuiteCell& cell : cells) {
       const std::string run = RunDirectory(folder, cell);
       if (!absl::IsNotFound(ReadActivePart(run).status())) watched.runs.push_back(run);
-      watched.has_more |= IsLeft(ReadCellStatus(folder, cell), /*retries_failed=*/false);
+      watched.has_more =
+          watched.has_more || IsLeft(ReadCellStatus(folder, cell), /*retries_failed=*/false);
     }
   }
   return watched;

@@ -141,19 +141,17 @@ absl::StatusOr<RunFolder> ReadTrial(const std::string& run) {
   return trial;
 }
 
-// Whether this is the folder of a run's pretraining, and not a run that is called so.
-bool IsStageOfARun(const std::string& path) {
+// Whether the folder may be that of a run's pretraining. A run may be called so, too; it has a record
+// or a stage of its own, or pretrains nothing.
+bool IsCalledAsAStage(const std::string& path) {
   const std::filesystem::path named = std::filesystem::path(path).lexically_normal();
   // A trailing slash leaves an empty last part.
-  if ((named.has_filename() ? named : named.parent_path()).filename() != kPretrainFolder ||
-      FileExists(JoinPath(path, kRecordFile)) || FileExists(JoinPath(path, kPretrainFolder)))
-    return false;
-  const absl::StatusOr<RunFolder> folder = ReadRunFolder(path);
-  return folder.ok() && folder->record.config().has_pretrain();
+  return (named.has_filename() ? named : named.parent_path()).filename() == kPretrainFolder &&
+         !FileExists(JoinPath(path, kRecordFile)) && !FileExists(JoinPath(path, kPretrainFolder));
 }
 
-absl::StatusOr<RunFolder> ReadPretraining(const std::string& pretrain, const std::string& run) {
-  LRA_ASSIGN_OR_RETURN(RunFolder stage, ReadRunFolder(pretrain));
+// The folder of a stage, as a part of the run.
+RunFolder AsPretraining(RunFolder stage, const std::string& run) {
   stage.part = "pretraining";
   stage.is_pretraining = true;
   // A stage has no lock of its own, and has ended where labels have begun.
@@ -228,15 +226,19 @@ absl::StatusOr<RunFolder> ReadRunFolder(const std::string& path) {
 }
 
 absl::StatusOr<RunFolder> ReadActivePart(const std::string& path) {
-  if (IsStageOfARun(path)) return ReadPretraining(path, JoinPath(path, ".."));
   const std::string pretrain = JoinPath(path, kPretrainFolder);
   const bool has_pretraining = FileExists(JoinPath(pretrain, kCurveFile));
-  if (FileExists(JoinPath(path, kCurveFile))) return ReadRunFolder(path);
+  if (FileExists(JoinPath(path, kCurveFile))) {
+    LRA_ASSIGN_OR_RETURN(RunFolder folder, ReadRunFolder(path));
+    const bool is_stage = IsCalledAsAStage(path) && folder.record.config().has_pretrain();
+    return is_stage ? AsPretraining(std::move(folder), JoinPath(path, "..")) : std::move(folder);
+  }
   // A record without a curve is that of a failure before the first step with labels.
   if (FileExists(JoinPath(path, kRecordFile)) && !has_pretraining) return ReadRunFolder(path);
   if (FileExists(JoinPath(path, kTrialsFolder))) return ReadTrial(path);
   if (!has_pretraining) return ReadRunFolder(path);
-  return ReadPretraining(pretrain, path);
+  LRA_ASSIGN_OR_RETURN(RunFolder stage, ReadRunFolder(pretrain));
+  return AsPretraining(std::move(stage), path);
 }
 
 }  // namespace lra
