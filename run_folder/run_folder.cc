@@ -141,8 +141,8 @@ absl::StatusOr<RunFolder> ReadTrial(const std::string& run) {
   return trial;
 }
 
-// Whether the folder may be that of a run's pretraining. A run may be called so, too; it has a record
-// or a stage of its own, or pretrains nothing.
+// Whether the folder may be that of a run's pretraining. A run may be called so, too; it has a
+// record or a stage of its own, or pretrains nothing.
 bool IsCalledAsAStage(const std::string& path) {
   const std::filesystem::path named = std::filesystem::path(path).lexically_normal();
   // A trailing slash leaves an empty last part.
