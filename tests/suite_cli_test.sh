@@ -302,7 +302,6 @@ for _ in $(seq 600); do
   sleep 0.1
 done
 kill "$watcher" || { echo "FAILED: watching ended by itself"; failures=$((failures + 1)); }
-if wait "$watcher" 2>/dev/null; then echo "FAILED: watching ended as if all runs had"; failures=$((failures + 1)); fi
 [ "$(grep -c 'runs finished' looked.txt)" -ge 3 ] && [ "$(wc -l <asked)" = 1 ] ||
   { echo "FAILED: $(grep -c 'runs finished' looked.txt) looks asked the queue $(wc -l <asked) times"; failures=$((failures + 1)); }
 
