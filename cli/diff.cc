@@ -8,7 +8,6 @@
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "eval/run_record.h"
-#include "lra/files.h"
 #include "lra/status_macros.h"
 
 namespace lra {
@@ -33,18 +32,10 @@ void PrintDifferences(const DiffFlags& flags, const std::vector<FieldDifference>
   PrintJson(json);
 }
 
-// A folder without a record says what that means.
-absl::StatusOr<RunRecord> ReadEnded(const std::string& run) {
-  absl::StatusOr<RunRecord> record = ReadRunRecord(run);
-  if (!absl::IsNotFound(record.status()) || !FileExists(run)) return record;
-  return absl::NotFoundError(
-      absl::StrCat(run, ": has no record; it failed, was stopped or is still going"));
-}
-
 // The exit code is 1 if the runs differ, as that of diff(1).
 absl::Status Diff(const DiffFlags& flags, CommandContext* context) {
-  LRA_ASSIGN_OR_RETURN(const RunRecord a, ReadEnded(flags.a));
-  LRA_ASSIGN_OR_RETURN(const RunRecord b, ReadEnded(flags.b));
+  LRA_ASSIGN_OR_RETURN(const RunRecord a, ReadRunRecord(flags.a));
+  LRA_ASSIGN_OR_RETURN(const RunRecord b, ReadRunRecord(flags.b));
   const std::vector<FieldDifference> differences = DiffRecords(a, b);
   context->json ? PrintDifferences(flags, differences) : PrintText(differences);
   if (differences.empty()) return absl::OkStatus();

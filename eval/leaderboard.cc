@@ -13,6 +13,7 @@
 #include "eval/example_scores.h"
 #include "eval/later_look.h"
 #include "eval/leaderboard_internal.h"
+#include "eval/run_folders.h"
 #include "eval/run_record.h"
 #include "lra/files.h"
 #include "lra/fingerprint.h"
@@ -214,10 +215,8 @@ absl::StatusOr<std::vector<Entry>> internal::SelectEntries(const FoundRuns& foun
   }
   LeaveOutUnequal(options.split, &entries, left_out);
   for (const std::string& message : found.damaged) left_out->push_back(message);
-  for (const std::string& directory : found.unfinished) {
-    left_out->push_back(
-        absl::StrCat(directory, ": has no record; it failed, was stopped or is still going"));
-  }
+  for (const std::string& directory : found.unfinished)
+    left_out->push_back(absl::StrCat(directory, ": ", kNoRecord));
   return entries;
 }
 

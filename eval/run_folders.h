@@ -16,6 +16,9 @@ inline constexpr char kRecordJsonFile[] = "record.json";
 // Whether a run left a checkpoint or a curve there, but no record.
 bool IsUnfinishedRun(const std::string& directory);
 
+// What is said of such a folder, behind its name or "it".
+inline constexpr char kNoRecord[] = "has no record; it failed, was stopped or is still going";
+
 // Every folder at or below the given ones that holds a run, finished or not, each once: in the
 // order of the arguments, and by path below each. What lies inside a run is its own. NotFound for a
 // path that does not exist, InvalidArgument for one that is no folder.

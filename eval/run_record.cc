@@ -191,6 +191,8 @@ absl::Status WriteRunRecord(absl::string_view directory, RunRecord record) {
 }
 
 absl::StatusOr<RunRecord> ReadRunRecord(absl::string_view directory) {
+  if (IsUnfinishedRun(std::string(directory)))
+    return absl::NotFoundError(absl::StrCat(directory, ": ", kNoRecord));
   const std::string path = JoinPath(directory, kRecordFile);
   RunRecord record;
   LRA_RETURN_IF_ERROR(ReadSealedTextProto(path, &record));

@@ -29,9 +29,10 @@ inline constexpr char kLastCheckpoint[] = "last";
 // record.textproto is complete. Sets nothing but schema_version.
 absl::Status WriteRunRecord(absl::string_view directory, RunRecord record);
 
-// A record of schema 1 comes back in the form of today. NotFound without a record; DataLoss for a
-// damaged one and, naming the field, for counts that cannot be (negative, more correct than
-// targets) and times that cannot be; FailedPrecondition for another schema version.
+// A record of schema 1 comes back in the form of today. NotFound without a record, which says what
+// that means in a run; DataLoss for a damaged one and, naming the field, for counts that cannot be
+// (negative, more correct than targets) and times that cannot be; FailedPrecondition for another
+// schema version.
 absl::StatusOr<RunRecord> ReadRunRecord(absl::string_view directory);
 
 struct LocatedRecord {

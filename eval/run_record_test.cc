@@ -22,6 +22,7 @@ using ::lra::testing::MakeRun;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 class RunRecordTest : public ::testing::Test {
@@ -49,6 +50,17 @@ TEST_F(RunRecordTest, RoundTripAndJsonTwin) {
   const auto json = nlohmann::json::parse(*ReadFile(Path("run/record.json")));
   EXPECT_EQ(json["method"], "linear");
   EXPECT_EQ(json["seed"], 3);
+}
+
+TEST_F(RunRecordTest, ARunWithoutARecordSaysWhatThatMeans) {
+  ASSERT_TRUE(MakeDirectories(Path("killed/checkpoint/step-10")).ok());
+  const absl::Status status = ReadRunRecord(Path("killed")).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(status.message(),
+            Path("killed") + ": has no record; it failed, was stopped or is still going");
+  // What is no run has not failed either.
+  EXPECT_THAT(std::string(ReadRunRecord(root_).status().message()),
+              AllOf(HasSubstr(kRecordFile), Not(HasSubstr("failed"))));
 }
 
 TEST_F(RunRecordTest, AFlippedByteIsDataLossNamingTheFile) {

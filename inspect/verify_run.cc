@@ -73,7 +73,7 @@ class RunVerifier {
     if (!latest.ok() && !absl::IsNotFound(latest.status()))
       verification_.changes.emplace_back(latest.status().message());
     if (is_unfinished_) {
-      NotRemade("it has no record: it failed, was stopped or is still going");
+      NotRemade(absl::StrCat("it ", kNoRecord));
     } else if (!record_) {
       NotRemade("its record cannot be read");
     } else if (record_->results().empty()) {
