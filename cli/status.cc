@@ -12,6 +12,7 @@
 #include "cli/suite_command.h"
 #include "cli/terminal.h"
 #include "lra/status_macros.h"
+#include "nlohmann/json.hpp"
 #include "suite/executor.h"
 #include "suite/plan.h"
 #include "suite/state.h"
@@ -72,7 +73,9 @@ absl::Status PrintOnce(const std::string& folder, const std::vector<SuiteCell>& 
       MakePlan(folder, cells, statuses, estimates, {.workers = WorkersOf(estimates)});
   *goes_on = plan.left > 0;
   if (context.json) {
-    std::cout << StatusJson(cells, statuses) << std::flush;
+    nlohmann::ordered_json json = StatusJson(cells, statuses);
+    json.update(TotalJson(cells, plan));
+    PrintJson(json);
     return absl::OkStatus();
   }
   std::cout << StatusText(cells, statuses) << SummaryText(statuses) << "\n";

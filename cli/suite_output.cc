@@ -27,8 +27,7 @@ absl::Status PrintSuitePlan(const PlannedSuite& planned, int reused, Executor* e
                             const CommandContext& context) {
   LRA_ASSIGN_OR_RETURN(const std::string preview, executor->Preview(planned, context.json));
   if (context.json) {
-    nlohmann::ordered_json plan =
-        nlohmann::ordered_json::parse(PlanJson(planned.cells, planned.plan));
+    nlohmann::ordered_json plan = PlanJson(planned.cells, planned.plan);
     if (reused > 0) plan["reused_runs"] = reused;
     if (!preview.empty()) plan["arrays"] = nlohmann::ordered_json::parse(preview);
     for (const auto& [why, cells] : CellsByFailure(planned))
@@ -59,7 +58,7 @@ absl::Status JudgePlan(const PlannedSuite& planned, const SuiteRunOptions& optio
 void PrintSuiteStatuses(const std::vector<SuiteCell>& cells,
                         const std::vector<CellStatus>& statuses, const CommandContext& context) {
   if (context.json) {
-    std::cout << StatusJson(cells, statuses) << std::flush;
+    PrintJson(StatusJson(cells, statuses));
   } else {
     std::cout << StatusText(cells, statuses) << SummaryText(statuses) << "\n"
               << QueueText(statuses) << std::flush;

@@ -103,7 +103,7 @@ TEST(CellDifferencesTest, StandInStatusAndPlan) {
   const std::string status = StatusText(cells, statuses);
   EXPECT_THAT(status, HasSubstr(absl::StrCat(stem, "-s1  model.stem_tokens=7  waiting\n")));
   EXPECT_THAT(status, HasSubstr("listops-linear-smoke-s1                              waiting\n"));
-  const auto runs = nlohmann::json::parse(StatusJson(cells, statuses))["runs"];
+  const auto runs = StatusJson(cells, statuses)["runs"];
   EXPECT_EQ(runs[1]["set_apart_by"], std::vector<std::string>{"model.stem_tokens=7"});
   EXPECT_FALSE(runs[0].contains("set_apart_by"));
 
@@ -111,7 +111,7 @@ TEST(CellDifferencesTest, StandInStatusAndPlan) {
   const std::string text = PlanText(cells, plan);
   EXPECT_THAT(text, HasSubstr("  set apart by         left    a run"));
   EXPECT_THAT(text, HasSubstr(absl::StrCat(stem, "  model.stem_tokens=7  2 of 2")));
-  const auto planned = nlohmann::json::parse(PlanJson(cells, plan))["cells"];
+  const auto planned = PlanJson(cells, plan)["cells"];
   EXPECT_EQ(planned[1]["set_apart_by"], std::vector<std::string>{"model.stem_tokens=7"});
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "nlohmann/json_fwd.hpp"
 #include "suite/estimates.h"
 #include "suite/state.h"
 
@@ -77,10 +78,12 @@ absl::Status CheckDisk(const SuitePlan& plan, const std::string& out);
 
 // A line a cell with the cost of a run, and the totals.
 std::string PlanText(const std::vector<SuiteCell>& cells, const SuitePlan& plan);
-std::string PlanJson(const std::vector<SuiteCell>& cells, const SuitePlan& plan);
+nlohmann::ordered_json PlanJson(const std::vector<SuiteCell>& cells, const SuitePlan& plan);
 
 // "12 runs left: about 1 h 20 min on 2 workers, ..."
 std::string TotalText(const SuitePlan& plan);
+// The same, with "left" as the names of the runs.
+nlohmann::ordered_json TotalJson(const std::vector<SuiteCell>& cells, const SuitePlan& plan);
 
 // What effects, contrasts and pairs will not say of cells with few seeds, known before they
 // train; empty where there is one cell, or each has kLeastPairedSeeds.

@@ -221,11 +221,15 @@ TEST_F(PlanTest, IsPrinted) {
   EXPECT_THAT(text, HasSubstr("linear  2 of 2                                    not known"));
   EXPECT_THAT(text, HasSubstr("4 runs left: about 40.0 s on 2 workers, 40.0 s of CPU time, 600 B "
                               "of memory at most, 2.0 kB of disk, and 2 of unknown size"));
-  const auto json = nlohmann::json::parse(PlanJson(cells_, plan));
+  const auto json = PlanJson(cells_, plan);
   EXPECT_THAT(json["left"], SizeIs(4));
   EXPECT_EQ(json["cells"][0]["wall_seconds"], 40);
   EXPECT_FALSE(json["cells"][1].contains("wall_seconds"));
   EXPECT_EQ(json["unknown"], 2);
+  // `lra status --json` says the same of what is left.
+  const auto left = TotalJson(cells_, plan);
+  EXPECT_EQ(left["left"], json["left"]);
+  EXPECT_EQ(left["wall_seconds"], 40);
 }
 
 // Parts of a suite (--shard) share its folder. Each process here writes once both have begun, and

@@ -11,7 +11,6 @@
 #include "absl/strings/str_format.h"
 #include "eval/comparison.h"
 #include "lra/experiment.h"
-#include "lra/json_text.h"
 #include "lra/progress.h"
 #include "lra/text_columns.h"
 #include "suite/cell_differences.h"
@@ -124,23 +123,27 @@ std::string PlanText(const std::vector<SuiteCell>& cells, const SuitePlan& plan)
   return absl::StrCat(AlignedText(lines), TotalText(plan), "\n");
 }
 
-std::string PlanJson(const std::vector<SuiteCell>& cells, const SuitePlan& plan) {
-  const CellDifferences differences = DifferencesOf(cells);
-  Json of_cells = Json::array();
-  for (const CellRuns& runs : ByCell(cells, plan)) of_cells.push_back(CellJson(runs, differences));
+Json TotalJson(const std::vector<SuiteCell>& cells, const SuitePlan& plan) {
   Json order = Json::array();
   for (size_t i = 0; i < cells.size(); ++i) {
     if (plan.runs[i].is_left) order.push_back(cells[i].name);
   }
-  const Json json = {{"cells", of_cells},
-                     {"left", order},
-                     {"unknown", plan.unknown},
-                     {"workers", plan.workers},
-                     {"wall_seconds", plan.wall_seconds},
-                     {"cpu_seconds", plan.cpu_seconds},
-                     {"memory_bytes", plan.memory_bytes},
-                     {"disk_bytes", plan.disk_bytes}};
-  return JsonText(json) + "\n";
+  return {{"left", order},
+          {"unknown", plan.unknown},
+          {"workers", plan.workers},
+          {"wall_seconds", plan.wall_seconds},
+          {"cpu_seconds", plan.cpu_seconds},
+          {"memory_bytes", plan.memory_bytes},
+          {"disk_bytes", plan.disk_bytes}};
+}
+
+Json PlanJson(const std::vector<SuiteCell>& cells, const SuitePlan& plan) {
+  const CellDifferences differences = DifferencesOf(cells);
+  Json of_cells = Json::array();
+  for (const CellRuns& runs : ByCell(cells, plan)) of_cells.push_back(CellJson(runs, differences));
+  Json json = {{"cells", of_cells}};
+  json.update(TotalJson(cells, plan));
+  return json;
 }
 
 std::string PredictionErrorText(const std::string& out, const std::vector<SuiteCell>& cells,

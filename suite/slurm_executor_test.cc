@@ -114,7 +114,7 @@ TEST_F(SlurmExecutorTest, AJobIsAskedForAtTheClusterThatTookIt) {
   EXPECT_EQ(QueueText(*statuses),
             "to cancel what is queued (running ones save): scancel 11; "
             "scancel --clusters=far 12\n");
-  const auto json = nlohmann::json::parse(StatusJson(planned_.cells, *statuses));
+  const auto json = StatusJson(planned_.cells, *statuses);
   EXPECT_FALSE(json["runs"][0]["slurm"].contains("cluster"));
   EXPECT_EQ(json["runs"][1]["slurm"]["cluster"], "far");
   // How it ended is asked there, too.

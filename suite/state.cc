@@ -12,7 +12,6 @@
 #include "eval/run_record.h"
 #include "lra/files.h"
 #include "lra/fingerprint.h"
-#include "lra/json_text.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
 #include "lra/text_columns.h"
@@ -290,8 +289,8 @@ std::string StatusText(const std::vector<SuiteCell>& cells,
   return AlignedText(lines);
 }
 
-std::string StatusJson(const std::vector<SuiteCell>& cells,
-                       const std::vector<CellStatus>& statuses) {
+nlohmann::ordered_json StatusJson(const std::vector<SuiteCell>& cells,
+                                  const std::vector<CellStatus>& statuses) {
   const CellDifferences differences = DifferencesOf(cells);
   nlohmann::ordered_json runs = nlohmann::ordered_json::array();
   for (size_t i = 0; i < cells.size(); ++i) {
@@ -314,7 +313,7 @@ std::string StatusJson(const std::vector<SuiteCell>& cells,
       if (!slurm->cluster.empty()) runs.back()["slurm"]["cluster"] = slurm->cluster;
     }
   }
-  return JsonText(nlohmann::ordered_json{{"runs", runs}}) + "\n";
+  return {{"runs", runs}};
 }
 
 std::string SummaryText(const std::vector<CellStatus>& statuses) {

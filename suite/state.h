@@ -17,6 +17,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "nlohmann/json_fwd.hpp"
 #include "run_folder/run_folder.h"
 #include "suite/cells.h"
 #include "suite/submissions.h"
@@ -79,8 +80,8 @@ absl::Status RemoveFailure(const std::string& out, const SuiteCell& cell);
 // A line a run with its state, and how many are in each: `lra status`.
 std::string StatusText(const std::vector<SuiteCell>& cells,
                        const std::vector<CellStatus>& statuses);
-std::string StatusJson(const std::vector<SuiteCell>& cells,
-                       const std::vector<CellStatus>& statuses);
+nlohmann::ordered_json StatusJson(const std::vector<SuiteCell>& cells,
+                                  const std::vector<CellStatus>& statuses);
 // "5 of 12 runs finished, 1 diverged, 1 failed, 5 left"
 std::string SummaryText(const std::vector<CellStatus>& statuses);
 

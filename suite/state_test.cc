@@ -6,6 +6,7 @@
 #include "eval/run_record.h"
 #include "lra/files.h"
 #include "lra/folder_test_util.h"
+#include "lra/json_text.h"
 #include "nlohmann/json.hpp"
 #include "suite/plan_test_util.h"
 
@@ -67,7 +68,7 @@ TEST_F(SuiteStateTest, IsReadFromTheFolders) {
   EXPECT_THAT(text, HasSubstr("relu-s1    failed    exit code 2: no space left"));
   EXPECT_THAT(text, HasSubstr("linear-s1  waiting"));
   EXPECT_EQ(SummaryText(statuses), "1 of 4 runs finished, 1 diverged, 1 failed, 1 left");
-  const auto json = nlohmann::json::parse(StatusJson(cells_, statuses));
+  const auto json = StatusJson(cells_, statuses);
   EXPECT_EQ(json["runs"][2]["state"], "diverged");
   ASSERT_TRUE(RemoveFailure(folder_.path(), cells_[3]).ok());
   EXPECT_EQ(ReadCellStatus(folder_.path(), cells_[3]).state, CellState::kWaiting);
@@ -217,7 +218,8 @@ TEST_F(SuiteStateTest, AMessageOfAnyBytesIsPrintedAsJson) {
   failure.set_message("\xff\xfe");
   ASSERT_TRUE(WriteFailure(folder_.path(), cells_[0], failure).ok());
   const std::vector<CellStatus> statuses = ReadStatuses(folder_.path(), cells_);
-  EXPECT_EQ(nlohmann::json::parse(StatusJson(cells_, statuses))["runs"][0]["state"], "failed");
+  EXPECT_EQ(nlohmann::json::parse(JsonText(StatusJson(cells_, statuses)))["runs"][0]["state"],
+            "failed");
 }
 
 }  // namespace

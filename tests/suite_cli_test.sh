@@ -227,6 +227,7 @@ name=$(basename "$(ls -d whole/listops-linear-*-s1)")
 expect 0 '^1 of 1 runs finished' "$lra" run mine.textproto --quiet --out cells --cell "$name"
 cmp "whole/$name/curve.jsonl" "cells/$name/curve.jsonl" || { echo "FAILED: --cell trains another run"; failures=$((failures + 1)); }
 expect 0 '^1 of 4 runs finished' "$lra" status cells
+expect 0 '^  "wall_seconds": ' "$lra" status cells --json
 expect 2 'edited since.*unknown run "listops-linear"' "$lra" run mine.textproto --quiet --out cells --cell listops-linear
 
 # Pinned workers have cores of their own, beside another suite too, and what a killed suite had is free at once.
