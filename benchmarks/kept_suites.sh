@@ -24,7 +24,7 @@ made=docs/records/made.sha256
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-is_finished() { "$lra" status "$1" | grep -Eq '^([0-9]+) of \1 runs finished'; }
+is_finished() { "$lra" status "$1" | grep -E '^([0-9]+) of \1 runs finished' >/dev/null; }
 
 is_ablation() { grep -Eq '^ *(factor|pair) {' "$1/suite.textproto"; }
 

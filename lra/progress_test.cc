@@ -62,7 +62,8 @@ TEST(ProgressTest, ALogGetsPlainLinesWithoutControlCharacters) {
   }
   EXPECT_THAT(
       testing::internal::GetCapturedStderr(),
-      MatchesRegex("train linear  1,500/1,500 steps  in 0\\.[0-9] s  loss 2\\.01  [0-9.e+]+/s\n"));
+      MatchesRegex(
+          "train linear  1,500/1,500 steps  in [0-9]\\.[0-9] s  loss 2\\.01  [0-9.e+]+/s\n"));
 }
 
 // Loss, accuracy and remaining time must fit into 80 columns, and rates may be cut off.
@@ -92,21 +93,21 @@ TEST(ProgressTest, TheLastLineIsDrawnOnceEvenLongAfterTheOneBefore) {
     progress.Update(2);
     progress.Finish();
   }
-  EXPECT_THAT(
-      testing::internal::GetCapturedStderr(),
-      MatchesRegex("x  1/2 steps  ETA 20.0 s  [0-9.]+/s\nx  2/2 steps  in 40.0 s  [0-9.]+/s\n"));
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              MatchesRegex("x  1/2 steps  ETA 2[0-9]\\.[0-9] s  [0-9.]+/s\n"
+                           "x  2/2 steps  in 4[0-9]\\.[0-9] s  [0-9.]+/s\n"));
 }
 
 TEST(ProgressTest, ASecondUnitHasARateOfItsOwn) {
   testing::internal::CaptureStderr();
   {
     Progress progress({.label = "x", .unit = "steps", .total = 2, .second_unit = "tokens"});
-    ProgressTestPeer::Age(&progress, std::chrono::seconds(10));
-    progress.Update(2, "", 50000);
+    ProgressTestPeer::Age(&progress, std::chrono::hours(10));
+    progress.Update(2, "", 3600000);
     progress.Finish();
   }
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
-              MatchesRegex("x  2/2 steps  in 10.0 s  0.2/s  (5,000|4,99[0-9]) tokens/s\n"));
+              MatchesRegex("x  2/2 steps  in 10 h 00 min  5.5[0-9]e-05/s  (100|99) tokens/s\n"));
 }
 
 TEST(ProgressTest, WorkThatWasGivenUpClaimsNothing) {
@@ -137,7 +138,7 @@ TEST(ProgressTest, FinishesOnce) {
     progress.Finish();
   }
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
-              MatchesRegex("x  12,345 examples  in 0\\.[0-9] s  [0-9.e+]+/s\n"));
+              MatchesRegex("x  12,345 examples  in [0-9]\\.[0-9] s  [0-9.e+]+/s\n"));
 }
 
 // Steps of an earlier process do not count in this one's rate.

@@ -23,10 +23,10 @@ def signal_group(process, number):
 
 
 class Report:
-    """The stages so far, on disk after each one."""
+    """The stages so far, on disk after each one. Each may take `patience` times as long as is said."""
 
-    def __init__(self, out, deadline):
-        self.out, self.deadline, self.stages = pathlib.Path(out), deadline, []
+    def __init__(self, out, deadline, patience=1):
+        self.out, self.deadline, self.patience, self.stages = pathlib.Path(out), deadline, patience, []
         self.lock = threading.Lock()
         self.running, self.unended, self.is_stopping = set(), [], False
         self.out.mkdir(parents=True, exist_ok=True)
@@ -52,7 +52,7 @@ class Report:
     def run(self, name, command, most_seconds, environment=None, saving_seconds=SAVING_SECONDS, kills=True):
         """Runs a command for at most so long; returns whether it ended well. What does not save in time is killed, or else is
         among `unended`."""
-        limit = min(most_seconds, self.seconds_left())
+        limit = min(self.patience * most_seconds, self.seconds_left())
         if limit <= 0:
             return self.add(name, command, "not begun: no time is left", 0, "")
         print(f"== {name}: {' '.join(command)}", file=sys.stderr)

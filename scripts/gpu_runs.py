@@ -150,7 +150,7 @@ def kill_at_checkpoint(report, command, run):
     began = time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     latest = run / "checkpoint/latest"
-    while process.poll() is None and not latest.exists() and time.monotonic() < began + 60 and report.seconds_left() > 0:
+    while process.poll() is None and not latest.exists() and time.monotonic() < began + 60 * report.patience and report.seconds_left() > 0:
         time.sleep(0.01)
     process.kill()
     process.wait()

@@ -243,7 +243,7 @@ TEST_F(PlanTest, WhoMeasureTheSameCellAtOnceDoNotMixTheirLogs) {
       return std::vector<std::string>{
           "sh", "-c",
           absl::StrCat("cd ", folder_.path(),
-                       "; await() { n=0; until [ -e $1 ] || [ $n -gt 500 ]; ",
+                       "; await() { n=0; until [ -e $1 ] || [ $n -gt 30000 ]; ",
                        "do sleep 0.02; n=$((n + 1)); done; }; touch begun-", mine, "; await begun-",
                        other, "; echo words of ", mine, " >&2; touch said-", mine, "; await said-",
                        other, "; exit 2")};

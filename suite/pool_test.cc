@@ -62,7 +62,7 @@ TEST(RunCells, WorkersHaveNumbers) {
         "sh", "-c",
         absl::StrCat("touch ", out, "/worker", worker, "; n=0; until [ -e ", out,
                      "/worker0 ] && [ -e ", out,
-                     "/worker1 ] || [ $n -gt 500 ]; do sleep 0.02; n=$((n + 1)); done; exit 3")};
+                     "/worker1 ] || [ $n -gt 30000 ]; do sleep 0.02; n=$((n + 1)); done; exit 3")};
   };
   ASSERT_EQ(RunCells(Cells(2), options), absl::OkStatus());
   EXPECT_TRUE(FileExists(folder.File("worker0")));
@@ -80,7 +80,7 @@ TEST(RunCells, PinnedWorkersHaveCoresOfTheirOwn) {
   const TestFolder folder;
   // The workers wait for each other, so that each takes two runs.
   const std::string script = absl::StrCat(
-      kNoteCores, "n=0; until [ $(ls $OUT/*.cores | wc -l) -ge $WANTED ] || [ $n -gt 500 ]; ",
+      kNoteCores, "n=0; until [ $(ls $OUT/*.cores | wc -l) -ge $WANTED ] || [ $n -gt 30000 ]; ",
       "do sleep 0.02; n=$((n + 1)); done; exit 3");
   PoolOptions options = Shell(folder, "");
   const auto locks = CoreLocks::Open(folder.File("locks"), {cores[0], cores[1]});

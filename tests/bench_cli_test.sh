@@ -11,6 +11,7 @@ trap 'rm -rf "$work"' EXIT
 cd "$work"
 export LRA_DATA=$work/data
 source "$here/expect.sh"
+source "$here/await.sh"
 tiny=(--tokens 32 --batch 2 --steps 1 --repetitions 1 --threads 1)
 
 # A step: rows, pieces, machine; JSON on standard output and in a file.
@@ -87,8 +88,7 @@ expect 2 'prepare' "$lra" bench data --task listops --attention linear --raw a.t
 mkdir tmp
 TMPDIR=$work/tmp setsid "$lra" bench data --prepare listops --threads 1 --repetitions 1000 >stopped 2>&1 &
 pid=$!
-for _ in $(seq 300); do [ -n "$(ls -A tmp)" ] || ! kill -0 "$pid" 2>/dev/null && break; sleep 0.1; done
-[ -n "$(ls -A tmp)" ] || { echo "FAILED: it prepares nothing: $(cat stopped)"; failures=$((failures + 1)); }
+await "$pid" compgen -G 'tmp/*' >/dev/null || { echo "FAILED: it prepares nothing: $(cat stopped)"; failures=$((failures + 1)); }
 kill -- "-$pid"
 code=0
 wait "$pid" || code=$?

@@ -10,6 +10,7 @@ trap 'rm -rf "$work"' EXIT
 cd "$work"
 export LRA_DATA=$work/data
 source "$here/expect.sh"
+source "$here/await.sh"
 
 small=(--set min_length_tokens=20 --set max_length_tokens=120 --set train_examples=300 --set validation_examples=60 --set test_examples=60)
 smoke=(--task listops --preset smoke --quiet --set train.steps=6 --set train.eval_every_steps=3)
@@ -132,7 +133,7 @@ expect 2 'runs/nothing.? does not exist|no such' "$lra" profile runs/nothing
 # Many runs side by side, from the scores of examples beside their records.
 expect 0 '^. linear, FAIL 0/1 ' "$lra" profile runs --published lra2020
 expect 0 '^. transformer, FAIL 0/3 .*(as|between|below|above) ' "$lra" profile runs
-if "$lra" profile runs --methods linear | grep -q 'transformer,'; then echo "FAILED: a method that was not chosen"; failures=$((failures + 1)); fi
+if "$lra" profile runs --methods linear | grep 'transformer,'; then echo "FAILED: a method that was not chosen"; failures=$((failures + 1)); fi
 expect 2 'unknown method of these rows "liner"; did you mean "linear"' "$lra" profile runs --methods liner
 mkdir kept && cp "$run/record.textproto" "$run/accuracy.npy" "$run/accuracy-validation.npy" kept/
 expect 0 'By evidence depth' "$lra" profile kept
@@ -277,8 +278,8 @@ expect 2 'mine.textproto: is no run and no weights file' "$lra" eval mine.textpr
 expect 2 'the model guesses labels, not tokens' "$lra" generate "$run"
 # Reading either would not end.
 mkfifo pipe
-expect 2 'pipe.*: it is a pipe or a device' timeout 20 "$lra" train "${smoke[@]}" --attention linear --out x --config pipe
-expect 2 'zero.*: it is a pipe or a device' timeout 20 "$lra" config --config /dev/zero
+expect 2 'pipe.*: it is a pipe or a device' timeout 300 "$lra" train "${smoke[@]}" --attention linear --out x --config pipe
+expect 2 'zero.*: it is a pipe or a device' timeout 300 "$lra" config --config /dev/zero
 [ ! -e x ] || { echo "FAILED: a refused command left a run folder"; failures=$((failures + 1)); }
 
 # A data set that 30 lines of NumPy wrote is as good as ours (docs/format.md).
@@ -323,7 +324,7 @@ done
 long=(--attention linear --out signals --set train.steps=1000000 --set train.eval_every_steps=1000000)
 "$lra" train "${smoke[@]}" "${long[@]}" >signals.log 2>&1 &
 pid=$!
-wait_for() { for _ in $(seq 300); do [ -e "$1" ] && return; sleep 0.1; done; echo "FAILED: no $1"; failures=$((failures + 1)); }
+wait_for() { await "$pid" test -e "$1" || { echo "FAILED: no $1"; failures=$((failures + 1)); }; }
 wait_for signals/curve.jsonl
 kill -USR1 "$pid"
 wait_for signals/checkpoint/latest

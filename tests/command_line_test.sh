@@ -4,6 +4,7 @@
 # usage: command_line_test.sh LRA PAGE
 set -euo pipefail
 lra=$(realpath "$1")
+source "$(dirname "$0")/await.sh"
 page=$(realpath "$2")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -171,7 +172,7 @@ done
 # Another process has the folder.
 "$lra" train --task listops --data joined --preset smoke --attention linear --quiet --out runs/long --set train.steps=1000000 >long.log 2>&1 &
 pid=$!
-for _ in $(seq 300); do [ -e runs/long/curve.jsonl ] && break; sleep 0.1; done
+await "$pid" test -e runs/long/curve.jsonl || fail "a long run does not begin: $(cat long.log)"
 refused 75 train --task listops --data joined --preset smoke --attention linear --out runs/long --set train.steps=1000000 --resume
 kill "$pid"
 actual=0

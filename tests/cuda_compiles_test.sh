@@ -42,7 +42,7 @@ if link -lc10_cuda 2>"$work/log"; then echo "a missing library was not noticed";
 grep -q 'CUDAGraph' "$work/log" || { cat "$work/log"; exit 1; }
 link -ltorch_cuda -lc10_cuda
 for name in LraCudaVersion LraCurrentStream LraDrawKept LraNormForward LraNormBackward LraChannelConvolution LraFilterGradient LraGraphNewPool LraGraphBegin LraGraphEnd LraGraphReplay LraGraphDelete; do
-  nm -D --defined-only "$work/liblra_cuda.so" | grep -q " T $name$" || { echo "liblra_cuda.so lacks $name"; exit 1; }
+  nm -D --defined-only "$work/liblra_cuda.so" | grep " T $name$" >/dev/null || { echo "liblra_cuda.so lacks $name"; exit 1; }
   grep -rqF "\"$name\"" models --include='*.cc' || { echo "nothing looks for $name"; exit 1; }
 done
 echo "liblra_cuda.so links"

@@ -1,12 +1,30 @@
-# What the tests of data parallel training share. They set $lra and $work, a folder.
+# What the tests of data parallel training share. They set $lra, $work, a folder, and $here, that of the tests.
+source "$here/await.sh"
 failures=0
 fail() { printf 'FAILED: %s\n' "$*"; failures=$((failures + 1)); }
+
+# A port that nobody has, below those that systems give to clients; random beside other tests.
+free_port() {
+  python3 - <<'END'
+import random, socket
+while True:
+    port = random.SystemRandom().randrange(10000, 20000)
+    with socket.socket() as one:
+        try:
+            one.bind(("", port))
+        except OSError:
+            continue
+    print(port)
+    break
+END
+}
 
 # begin PROCESSES OUT flag...: starts the processes of a run in the background as torchrun would; $pids are theirs, and
 # rank r's output is in OUT.r.log.
 begin() {
-  local count=$1 out=$2 rank port=$((10000 + RANDOM % 20000))
+  local count=$1 out=$2 rank port
   shift 2
+  port=$(free_port)
   pids=()
   for ((rank = 0; rank < count; rank++)); do
     RANK=$rank WORLD_SIZE=$count LOCAL_RANK=$rank LOCAL_WORLD_SIZE=$count MASTER_ADDR=127.0.0.1 MASTER_PORT=$port \
@@ -57,13 +75,9 @@ END
 # kill_one OUT RANK: waits until the run has a checkpoint, kills that rank (begin) with -9, and checks that the others
 # end with an error that names it, in less than a minute, and leave a checkpoint.
 kill_one() {
-  local out=$1 victim=$2 rank tries code began
-  for ((tries = 0; tries < 600; tries++)); do
-    if [ -e "$out/checkpoint/latest" ]; then break; fi
-    sleep 0.05
-  done
-  [ -e "$out/checkpoint/latest" ] || fail "$out: no checkpoint after 30 s"
-  kill -9 "${pids[$victim]}"
+  local out=$1 victim=$2 rank code began
+  await "${pids[$victim]}" test -e "$out/checkpoint/latest" || fail "$out: no checkpoint: $(cat "$out.$victim.log")"
+  kill -9 "${pids[$victim]}" || fail "$out: rank $victim ended before it could be killed"
   began=$(date +%s%N)
   wait "${pids[$victim]}" 2>/dev/null || true
   for rank in "${!pids[@]}"; do

@@ -65,10 +65,7 @@ for victim in 0 1; do
 done
 # SIGTERM to one stops all, cleanly.
 begin 2 stopped "${exact[@]}" "${long[@]}"
-while [ ! -e stopped/checkpoint/latest ]; do
-  kill -0 "${pids[1]}" 2>/dev/null || { fail "rank 1 ended by itself: $(cat stopped.1.log)"; end_test; }
-  sleep 0.05
-done
+await "${pids[1]}" test -e stopped/checkpoint/latest || { fail "rank 1 saves nothing: $(cat stopped.1.log)"; end_test; }
 kill -TERM "${pids[1]}"
 for pid in "${pids[@]}"; do code=0; wait "$pid" || code=$?; [ "$code" != 0 ] || fail "a stopped rank succeeds"; done
 grep -q "stopped at step .* goes on" stopped.0.log || fail "rank 0 says $(cat stopped.0.log)"

@@ -8,7 +8,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 fail() { echo "$*"; cat "$work/log"; exit 1; }
 
-python3 "$check" check --lra "$lra" --device fake "$work/out" >"$work/log" 2>&1 || fail "the rehearsal failed"
+python3 "$check" check --lra "$lra" --device fake --minutes 60 "$work/out" >"$work/log" 2>&1 || fail "the rehearsal failed"
 for stage in 'conformance of linear' 'cosformer: 4 losses' 'linear: graphs' '2 seeds at once, graphs on' 'the same bits again' 'killed and resumed' steps-linear-small-64-float32; do
   grep -q "^| $stage | ok |" "$work/out/report.md" || fail "no $stage in the report"
 done
@@ -16,7 +16,7 @@ grep -q ' of 16 steps repeated' "$work/out/report.md" || fail "the report does n
 if grep -q '; 0 of 16 steps repeated' "$work/out/report.md"; then fail "no step was repeated"; fi
 grep -q 'linear, as a graph' "$work/out/report.json" || fail "no step was timed as a graph"
 [ "$(ls "$work/out" | xargs)" = "report.json report.md" ] || fail "there is more than the report: $(ls "$work/out")"
-cells=(cells --lra "$lra" --device cpu --work "$work/kept" "$work/cells")
+cells=(cells --lra "$lra" --device cpu --minutes 60 --work "$work/kept" "$work/cells")
 python3 "$check" "${cells[@]}" >"$work/log" 2>&1 || fail "the rehearsal of cells failed"
 [ "$(grep -c '^| listops_smoke: listops-.* | ok |' "$work/cells/report.md")" = 4 ] || fail "not all runs are in the report"
 grep -q '^| table of listops_smoke | ok |' "$work/cells/report.md" || fail "no table in the report"
@@ -50,7 +50,7 @@ case "\$*" in
 esac
 PROGRAM
 chmod +x "$work/other"
-other=(check --lra "$work/other" --device fake --work "$work/other-work" "$work/other-out")
+other=(check --lra "$work/other" --device fake --minutes 60 --work "$work/other-work" "$work/other-out")
 if python3 "$check" "${other[@]}" >"$work/log" 2>&1; then fail "failures were passed over"; fi
 grep -q '^| linear on fake | failed with exit code 3 |' "$work/other-out/report.md" || fail "the failed stage is not named"
 grep -q '^| transformer: 4 losses | failed: losses differ by' "$work/other-out/report.md" || fail "the losses were not compared"

@@ -26,6 +26,12 @@ train() {
 }
 (train --out "$work/undisturbed")
 
+# The step of the last checkpoint, 0 where there is none.
+reached_step() {
+  local latest
+  latest=$(cat "$work/killed/checkpoint/latest" 2>/dev/null) || latest=step-0
+  echo "${latest#step-}"
+}
 # A kill counts only if the process was training: it had a checkpoint to start from, or had made one.
 RANDOM=20 done_kills=0 pretraining_kills=0 attempts=0 patience=1
 while [ "$done_kills" -lt "$kills" ]; do
@@ -34,7 +40,10 @@ while [ "$done_kills" -lt "$kills" ]; do
   if [ -e "$work/killed/record.textproto" ]; then echo "the run ended after $done_kills kills: too short for $kills"; exit 1; fi
   train --out "$work/killed" --resume >"$work/killed.log" 2>&1 &
   pid=$!
-  sleep "$(awk -v r=$RANDOM -v p=$patience 'BEGIN { printf "%.3f", p * (0.25 + 0.75 * r / 32767) }')"
+  end=$((${EPOCHREALTIME/[.,]/} + $(awk -v r=$RANDOM -v p=$patience 'BEGIN { printf "%d", 1e6 * p * (0.25 + 0.75 * r / 32767) }')))
+  # However fast the machine is, steps are left for the kills that follow.
+  most=$((steps * (done_kills + 1) / (kills + 1)))
+  while [ "${EPOCHREALTIME/[.,]/}" -lt $end ] && [ "$(reached_step)" -lt $most ]; do sleep 0.02; done
   # The job is a process of its own, and -9 leaves it no chance to clean up.
   if kill -9 "$pid" 2>/dev/null; then
     if [ -e "$work/killed/checkpoint/latest" ]; then

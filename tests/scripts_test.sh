@@ -96,7 +96,7 @@ start_anew
 touch "$tree/hold"
 (cd "$tree" && scripts/setup >/dev/null 2>"$work/one") &
 (cd "$tree" && scripts/setup dev >/dev/null 2>"$work/two") &
-for _ in {1..300}; do ! grep -qs waiting "$work/one" "$work/two" || break; sleep 0.1; done
+for _ in {1..3000}; do ! grep -qs waiting "$work/one" "$work/two" || break; sleep 0.1; done
 rm "$tree/hold"
 wait
 expect 0 '^fetched 1$' fetches

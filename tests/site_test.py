@@ -13,7 +13,7 @@ SEARCH = """(async () => {
   const input = document.querySelector(".md-search__input");
   input.focus();
   input.value = "WORDS";
-  for (let i = 0; i < 50; ++i) {  // the index is read in the background
+  for (let i = 0; i < 1500; ++i) {  // the index is read in the background
     input.dispatchEvent(new Event("keyup", {bubbles: true}));
     input.dispatchEvent(new Event("input", {bubbles: true}));
     await wait(200);

@@ -59,7 +59,7 @@ CONF
   slurm_daemons+=($!)
   slurmd -D -N "$host" -f "$SLURM_CONF" -d "$(command -v slurmstepd)" >"$folder/slurmd.log" 2>&1 &
   slurm_daemons+=($!)
-  for _ in $(seq 200); do
+  for _ in $(seq 1200); do
     ! sinfo --noheader --format=%T 2>/dev/null | grep -qx idle || return 0
     sleep 0.1
   done

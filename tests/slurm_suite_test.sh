@@ -96,7 +96,7 @@ preempt() {
   local process=$1
   kill -STOP "$process" 2>/dev/null || return 1
   sbatch --quiet --partition=urgent --cpus-per-task=4 --output=/dev/null --wrap='sleep 3'
-  for _ in $(seq 100); do ! was_preempted || break; sleep 0.1; done
+  for _ in $(seq 600); do ! was_preempted || break; sleep 0.1; done
   kill -CONT "$process" 2>/dev/null || true # Slurm lets go on what it ends
   was_preempted
 }
@@ -110,8 +110,9 @@ near_limit() {
   element=$(variable JOB)_$(variable TASK)
   while [ -d "/proc/$process" ] && [ ! -e "$run/checkpoint/latest" ]; do sleep 0.05; done
   scancel --batch --signal=USR1 "$element" || true # it complains where the job reacts at once
-  for _ in $(seq 20); do
+  for _ in $(seq 600); do
     if grep -q "exit code 75: $element is queued again" "far/slurm/$element.log"; then echo "near its limit: $element"; return; fi
+    [ ! -e "$run/record.textproto" ] || return 1
     sleep 0.1
   done
   return 1

@@ -4,6 +4,7 @@
 # usage: threads_test.sh LRA
 set -euo pipefail
 lra=$1
+source "$(dirname "$0")/await.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$lra" data prepare listops --quiet --out "$work/data" --set min_length_tokens=20 --set max_length_tokens=150 \
@@ -29,12 +30,8 @@ policy_of() {
   "$lra" train --task listops --attention linear --preset smoke --data "$work/data" --quiet --threads "$1" --out "$work/waits" \
     --set train.steps=100000 &
   local training=$!
-  for _ in $(seq 600); do
-    [ -e "$work/waits/curve.jsonl" ] && break
-    sleep 0.1
-  done
   # A training that ended says nothing of waiting.
-  if [ -e "$work/waits/curve.jsonl" ] && kill -0 $training; then
+  if await $training test -e "$work/waits/curve.jsonl" && kill -0 $training; then
     tr '\0' '\n' <"/proc/$training/environ" | grep '^OMP_WAIT_POLICY=' || echo none
   else
     echo "the training ended"
@@ -49,11 +46,7 @@ policy_of_worker() {
   LRA_DATA=$work "$lra" run "$work/waits.textproto" --quiet --threads 2 --out "$work/suite" >"$work/suite.log" 2>&1 &
   local suite=$! worker=
   # Its steps are measured before it is trained, by a process that writes no curve.
-  for _ in $(seq 600); do
-    compgen -G "$work/suite/*/curve.jsonl" >/dev/null && break
-    sleep 0.1
-  done
-  if compgen -G "$work/suite/*/curve.jsonl" >/dev/null; then
+  if await $suite compgen -G "$work/suite/*/curve.jsonl" >/dev/null; then
     worker=$(grep -ls "^PPid:[[:space:]]*$suite\$" /proc/[0-9]*/status) || true
   fi
   if [ -n "$worker" ]; then
