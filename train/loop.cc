@@ -286,7 +286,10 @@ absl::Status Loop::AfterStep() {
 absl::Status Loop::Save() {
   if (!run_.writes()) return absl::OkStatus();
   LRA_RETURN_IF_ERROR(run_.ConfirmClaim());
-  return checkpoints_.Save();
+  const absl::Status saved = checkpoints_.Save();
+  // Whoever took the run over meanwhile has removed what was half-written.
+  if (!saved.ok()) LRA_RETURN_IF_ERROR(run_.ConfirmClaim());
+  return saved;
 }
 
 // Nothing was applied of the step that another rank left or whose attention failed, so that rank 0
