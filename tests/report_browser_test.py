@@ -13,7 +13,7 @@ from report_access import Access, find_axe
 from report_browser import Browser, find_chromium
 from report_pictures import SOURCE
 
-METHODS, SEEDS, MOST_MILLISECONDS, MOST_TRIES = 20, 10, 1000, 20
+METHODS, SEEDS, MOST_MILLISECONDS = 20, 10, 1000
 PUBLISHED = f"{SOURCE}/configs/published/{report_pictures.PUBLISHED}.textproto"
 # A grid on record, and a suite on record with effects.
 CELLS = f"{SOURCE}/docs/records/efficiency/lra2020_table2_small.jsonl"
@@ -78,14 +78,11 @@ def open_page(browser, page):
 
 
 def check_loading(browser, page):
-    for _ in range(MOST_TRIES):  # other programs may take the processor for a while
-        open_page(browser, page)  # to warm up
-        times = []
-        for _ in range(3):
-            open_page(browser, page)
-            times.append(browser.run("performance.getEntriesByType('navigation')[0].loadEventEnd"))
-        if max(times) <= MOST_MILLISECONDS:
-            break
+    open_page(browser, page)  # to warm up
+    times = []
+    for _ in range(3):
+        open_page(browser, page)
+        times.append(browser.run("performance.getEntriesByType('navigation')[0].loadEventEnd"))
     print(f"{METHODS * SEEDS * 5} records: loaded in {', '.join(f'{t:.0f}' for t in times)} ms")
     results.update(load_milliseconds=[round(t) for t in times], load_limit_milliseconds=MOST_MILLISECONDS)
     expect_that(f"loading takes {MOST_MILLISECONDS} ms at most", max(times) <= MOST_MILLISECONDS, times)

@@ -301,18 +301,19 @@ printf '#!/bin/sh\n' >stand_ins/sacct
 chmod +x stand_ins/*
 # The queue is empty, as if all had been cancelled.
 expect 1 'Slurm job 11_0 ended and wrote nothing here' env PATH="$work/stand_ins:$PATH" "$lra" "${far[@]}" --executor slurm --time 1h
-rm -f asked
-looks() { cat looked.txt 2>/dev/null | grep -c 'runs finished' || true; } # 0 before script has begun its file
+# Both files are there from the beginning, whoever comes first.
+: >asked
+: >looked.txt
+looks() { grep -c 'runs finished' looked.txt; }
+three_looks() { [ "$(looks)" -ge 3 ]; }
 begin=$SECONDS
 env PATH="$work/stand_ins:$PATH" script -qefc "timeout 600 '$lra' status far --watch --every 0.2" looked.txt </dev/null >/dev/null &
 watcher=$!
-three_looks() { [ "$(looks)" -ge 3 ]; }
-await $watcher three_looks || true # said below
+await $watcher three_looks || { echo "FAILED: $(looks) looks"; failures=$((failures + 1)); }
 kill "$watcher" || { echo "FAILED: watching ended by itself"; failures=$((failures + 1)); }
 # Once in 30 s, which a slow machine may take for three looks.
-asked=$(cat asked | wc -l)
-three_looks && [ "$asked" -ge 1 ] && [ "$asked" -le $((1 + (SECONDS - begin) / 30)) ] ||
-  { echo "FAILED: $(looks) looks asked the queue $asked times"; failures=$((failures + 1)); }
+asked=$(wc -l <asked)
+[ "$asked" -ge 1 ] && [ "$asked" -le $((1 + (SECONDS - begin) / 30)) ] || { echo "FAILED: the queue was asked $asked times"; failures=$((failures + 1)); }
 
 # Lists are a suite without a file.
 lists=(train --task listops --attention linear,relu --seeds 0-1 --preset smoke --set train.steps=40 --set train.eval_every_steps=20)
