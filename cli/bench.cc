@@ -162,7 +162,7 @@ void AddStepMeasuring(CLI::App* command, StepFlags* flags) {
             "Times that everything is measured, in turn",
             {.shows_default = true, .allowed = FlagRules::kPositive});
   AddOption(command, "--kernels", &flags->kernels,
-            "generic, baseline, avx2, avx512, with commas: a row for each (default: "
+            "generic, baseline, avx2, avx512, amx, with commas: a row for each (default: "
             "$LRA_KERNELS, or the best of this machine)",
             {.value = kKernelsValue});
   AddOption(command, "--against", &flags->plan.python,

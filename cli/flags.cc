@@ -206,10 +206,11 @@ void AddDevice(CLI::App* command, std::string* device, const char* needs) {
 }
 
 void AddKernels(CLI::App* command, std::string* kernels) {
-  AddOption(command, "--kernels", kernels,
-            "Force generic, baseline, avx2 or avx512 code (default: $LRA_KERNELS, or the best of "
-            "this machine). The last digits of a result depend on it",
-            {.value = kKernelsValue});
+  AddOption(
+      command, "--kernels", kernels,
+      "Force generic, baseline, avx2, avx512 or amx code (default: $LRA_KERNELS, or the best of "
+      "this machine). The last digits of a result depend on it",
+      {.value = kKernelsValue});
 }
 
 void AddHalfLogits(CLI::App* command, bool* half_logits) {

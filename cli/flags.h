@@ -35,7 +35,7 @@ inline constexpr char kTimeValue[] = "TIME";      // "2h"
 inline constexpr char kSplitValue[] = "train|validation|test";
 inline constexpr char kDeviceValue[] = "cpu|cuda|fake";
 inline constexpr char kExecutorValue[] = "local|slurm";
-inline constexpr char kKernelsValue[] = "generic|baseline|avx2|avx512";
+inline constexpr char kKernelsValue[] = "generic|baseline|avx2|avx512|amx";
 inline constexpr char kGraphsValue[] = "auto|on|off";
 // What --set takes: a field of the configuration or of its view, an option of a task or a plug-in.
 inline constexpr char kFieldValue[] = "FIELD=VALUE";

@@ -44,7 +44,7 @@ expect 2 'not about task listops' "$lra" check listops --device fake
 expect 2 'device: is "fake:1", must be cpu, cuda, cuda:NUMBER or fake' "$lra" check linear --device fake:1
 expect 0 'ok +T2 ' "$lra" check linear --device fake --dtype float64
 expect 2 'the file says which type' "$lra" check linear --dtype float32 --against nothing.safetensors
-expect 2 'kernels: is "sse", must be one of generic, baseline, avx2, avx512' "$lra" check linear --kernels sse
+expect 2 'kernels: is "sse", must be one of generic, baseline, avx2, avx512, amx' "$lra" check linear --kernels sse
 expect 2 'LRA_KERNELS: is "AVX2", must be' env LRA_KERNELS=AVX2 "$lra" check linear
 
 # Numbers of other code.

@@ -1,7 +1,14 @@
 #include "models/base/kernel_path.h"
 
+#if defined(__x86_64__) && defined(__linux__)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <cstdlib>
 #include <string>
 
@@ -15,6 +22,25 @@ namespace {
 
 constexpr char kVariable[] = "LRA_KERNELS";
 
+#if defined(__x86_64__) && defined(__linux__)
+// Linux hands out the registers of AMX on request, for the whole process.
+bool GetsTileRegisters() {
+  constexpr int64_t kRequestPermission = 0x1023, kTileData = 18;
+  static const bool is_granted = syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+  return is_granted;
+}
+
+// Clang 14's __builtin_cpu_supports() has no names for these.
+bool HasAmx() {
+  constexpr unsigned kAmxBfloat16 = 1u << 22, kAmxTile = 1u << 24;
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & kAmxBfloat16) != 0 &&
+         (d & kAmxTile) != 0 && GetsTileRegisters();
+}
+#else
+bool HasAmx() { return false; }
+#endif
+
 bool IsAvailable(KernelPath path) {
   switch (path) {
     case KernelPath::kGeneric:
@@ -27,9 +53,12 @@ bool IsAvailable(KernelPath path) {
       return IsAvailable(KernelPath::kAvx2) && __builtin_cpu_supports("avx512f") &&
              __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
              __builtin_cpu_supports("avx512vl");
+    case KernelPath::kAmx:
+      return IsAvailable(KernelPath::kAvx512) && __builtin_cpu_supports("avx512bf16") && HasAmx();
 #else
     case KernelPath::kAvx2:
     case KernelPath::kAvx512:
+    case KernelPath::kAmx:
       return false;
 #endif
   }
@@ -55,7 +84,8 @@ constinit std::atomic<int> active = kUndecided;
 void Set(KernelPath path) { active.store(static_cast<int>(path), std::memory_order_relaxed); }
 
 // The same instructions for LibTorch's own loops, for MKL and for oneDNN. AVX-512 is what they take
-// by themselves where the machine has it, and the generic path is meant to be as fast as they are.
+// by themselves where the machine has it, oneDNN also AMX, and the generic path is meant to be as
+// fast as they are.
 void ForceLibraries(KernelPath path) {
   const auto set = [](const char* variable, const char* value) {
     setenv(variable, value, /*overwrite=*/0);
@@ -68,6 +98,8 @@ void ForceLibraries(KernelPath path) {
     set("ATEN_CPU_CAPABILITY", "default");
     set("MKL_ENABLE_INSTRUCTIONS", "SSE4_2");
     set("ONEDNN_MAX_CPU_ISA", "SSE41");
+  } else if (path == KernelPath::kAvx512) {
+    set("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16");
   }
 }
 
@@ -83,12 +115,15 @@ const char* KernelPathName(KernelPath path) {
       return "avx2";
     case KernelPath::kAvx512:
       return "avx512";
+    case KernelPath::kAmx:
+      return "amx";
   }
   return "unknown";
 }
 
 std::vector<KernelPath> AllKernelPaths() {
-  return {KernelPath::kGeneric, KernelPath::kBaseline, KernelPath::kAvx2, KernelPath::kAvx512};
+  return {KernelPath::kGeneric, KernelPath::kBaseline, KernelPath::kAvx2, KernelPath::kAvx512,
+          KernelPath::kAmx};
 }
 
 std::vector<KernelPath> AvailableKernelPaths() {

@@ -17,9 +17,11 @@ enum class KernelPath {
   kBaseline,  // tiles, for any processor of this architecture
   kAvx2,      // tiles, AVX2 with FMA
   kAvx512,    // tiles, AVX-512 F, BW, DQ and VL
+  kAmx,       // those, whose products in bfloat16 are AMX's; needs AVX512-BF16, too
 };
 
-// Returns "generic", "baseline", "avx2" or "avx512", the names in flags, $LRA_KERNELS and records.
+// Returns "generic", "baseline", "avx2", "avx512" or "amx", the names in flags, $LRA_KERNELS and
+// records.
 const char* KernelPathName(KernelPath path);
 
 // Return every path, and those that this machine can run, from the slowest to the fastest.

@@ -13,7 +13,8 @@ constinit thread_local ProductType type_of_thread = ProductType::kFloat32;
 bool HasBfloat16Products() {
 #if defined(__x86_64__)
   static const bool has_instructions = __builtin_cpu_supports("avx512bf16");
-  return has_instructions && ActiveKernelPath() == KernelPath::kAvx512;
+  return has_instructions &&
+         (ActiveKernelPath() == KernelPath::kAvx512 || ActiveKernelPath() == KernelPath::kAmx);
 #else
   return false;
 #endif
@@ -22,8 +23,9 @@ bool HasBfloat16Products() {
 std::string KernelsName(at::Device device, bool is_bfloat16) {
   if (device.is_cuda() && CudaFunction("LraCurrentStream") != nullptr) return "cuda";
   if (!device.is_cpu()) return "aten";
-  const std::string name = KernelPathName(ActiveKernelPath());
-  return is_bfloat16 && HasBfloat16Products() ? name + "+bfloat16" : name;
+  const KernelPath path = ActiveKernelPath();
+  if (is_bfloat16 && HasBfloat16Products()) return std::string(KernelPathName(path)) + "+bfloat16";
+  return KernelPathName(path == KernelPath::kAmx ? KernelPath::kAvx512 : path);
 }
 
 ProductType ActiveProductType() { return type_of_thread; }

@@ -13,13 +13,14 @@ enum class ProductType {
   kBfloat16,  // factors rounded to bfloat16, sums in float32
 };
 
-// Whether this process has tiles with bfloat16 products: its kernels are those for AVX-512
-// (models/base/kernel_path.h) and the processor has AVX512-BF16.
+// Whether this process has tiles with bfloat16 products: its kernels (models/base/kernel_path.h)
+// are those for AMX, or those for AVX-512 on a processor that has AVX512-BF16.
 bool HasBfloat16Products();
 
 // What records call the code of a run on this device. On the CPU: the path's name, and "+bfloat16"
-// for a run in bfloat16 whose tiles have such products. Elsewhere "cuda" where our own CUDA kernels
-// are there for what they take (models/base/cuda_library.h), or "aten": LibTorch alone.
+// for a run in bfloat16 whose tiles have such products; in float32 the path of AMX is that of
+// "avx512", and is called so. Elsewhere "cuda" where our own CUDA kernels are there for what they
+// take (models/base/cuda_library.h), or "aten": LibTorch alone.
 std::string KernelsName(at::Device device, bool is_bfloat16);
 
 // The type in which kernels called by this thread multiply: kFloat32 where no scope says otherwise.

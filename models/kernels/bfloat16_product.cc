@@ -4,17 +4,18 @@
 #include <cstring>
 
 #include "lra/check.h"
-#include "models/kernels/simd.h"
+#include "models/base/kernel_path.h"
+#include "models/kernels/amx_product.h"
+#include "models/kernels/pair_transpose.h"
 #include "models/kernels/tile_product.h"
 
 #if defined(__x86_64__)
-#include <immintrin.h>
-
-#define LRA_TARGET_BFLOAT16 \
-  __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16" LRA_WIDEST_VECTORS)))
 
 namespace lra {
 namespace {
+
+using internal::MaskOf;
+using internal::Transpose16;
 
 constexpr int kRegisterRows = 8, kRegisterVectors = 3;  // 24 accumulators, 3 operands, a broadcast
 
@@ -79,10 +80,6 @@ LRA_TARGET_BFLOAT16 void MultiplyRows(const Bfloat16Product& p) {
   for (; lane < wide; lane += kPanelLanes) MultiplyPanel<kRegisterVectors, kPaired>(p, lane);
   for (; lane + 2 * kLaneStep <= p.lanes; lane += 2 * kLaneStep) MultiplyPanel<2, kPaired>(p, lane);
   for (; lane < p.lanes; lane += kLaneStep) MultiplyPanel<1, kPaired>(p, lane);
-}
-
-LRA_TARGET_BFLOAT16 inline LRA_ALWAYS_INLINE __mmask16 MaskOf(int64_t count) {
-  return static_cast<__mmask16>(count >= 16 ? 0xffff : count <= 0 ? 0 : (1 << count) - 1);
 }
 
 // Up to 16 numbers of a row from column c on, multiplied by the factor; 0 behind the width.
@@ -171,37 +168,6 @@ LRA_TARGET_BFLOAT16 void PairRowsAvx512(const RoundedBlock& block, int64_t padde
   }
 }
 
-// Transposes 16 rows of 16 pairs.
-LRA_TARGET_BFLOAT16 inline LRA_ALWAYS_INLINE void Transpose16(__m512i* rows) {
-  __m512i t[16];
-#pragma GCC unroll 8
-  for (int i = 0; i < 8; ++i) {
-    t[2 * i] = _mm512_unpacklo_epi32(rows[2 * i], rows[2 * i + 1]);
-    t[2 * i + 1] = _mm512_unpackhi_epi32(rows[2 * i], rows[2 * i + 1]);
-  }
-#pragma GCC unroll 4
-  for (int i = 0; i < 4; ++i) {
-    rows[4 * i] = _mm512_unpacklo_epi64(t[4 * i], t[4 * i + 2]);
-    rows[4 * i + 1] = _mm512_unpackhi_epi64(t[4 * i], t[4 * i + 2]);
-    rows[4 * i + 2] = _mm512_unpacklo_epi64(t[4 * i + 1], t[4 * i + 3]);
-    rows[4 * i + 3] = _mm512_unpackhi_epi64(t[4 * i + 1], t[4 * i + 3]);
-  }
-#pragma GCC unroll 4
-  for (int i = 0; i < 4; ++i) {
-    t[i] = _mm512_shuffle_i32x4(rows[i], rows[4 + i], 0x88);
-    t[4 + i] = _mm512_shuffle_i32x4(rows[i], rows[4 + i], 0xdd);
-    t[8 + i] = _mm512_shuffle_i32x4(rows[8 + i], rows[12 + i], 0x88);
-    t[12 + i] = _mm512_shuffle_i32x4(rows[8 + i], rows[12 + i], 0xdd);
-  }
-#pragma GCC unroll 4
-  for (int i = 0; i < 4; ++i) {
-    rows[i] = _mm512_shuffle_i32x4(t[i], t[8 + i], 0x88);
-    rows[8 + i] = _mm512_shuffle_i32x4(t[i], t[8 + i], 0xdd);
-    rows[4 + i] = _mm512_shuffle_i32x4(t[4 + i], t[12 + i], 0x88);
-    rows[12 + i] = _mm512_shuffle_i32x4(t[4 + i], t[12 + i], 0xdd);
-  }
-}
-
 LRA_TARGET_BFLOAT16 void PairColumnsAvx512(const RoundedBlock& block, int64_t padded_rows,
                                            BFloat16* out) {
   const int64_t pairs = (block.width + 1) / 2;
@@ -229,7 +195,9 @@ LRA_TARGET_BFLOAT16 void PairColumnsAvx512(const RoundedBlock& block, int64_t pa
 }  // namespace
 
 void MultiplyTile(const Bfloat16Product& product) {
-  if (product.is_paired) {
+  if (ActiveKernelPath() == KernelPath::kAmx && product.inner > 0) {
+    internal::MultiplyTileAmx(product);
+  } else if (product.is_paired) {
     MultiplyRows<true>(product);
   } else {
     MultiplyRows<false>(product);

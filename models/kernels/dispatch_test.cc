@@ -167,8 +167,9 @@ TEST_F(ForceKernelPathTest, AsksTheLibrariesUnlessTheUserDid) {
 
 TEST_F(ForceKernelPathTest, RefusesUnknownNamesAndChangesNothing) {
   ASSERT_TRUE(ForceKernelPath("generic").ok());
-  EXPECT_THAT(std::string(ForceKernelPath("AVX2").message()),
-              HasSubstr("--kernels: is \"AVX2\", must be one of generic, baseline, avx2, avx512"));
+  EXPECT_THAT(
+      std::string(ForceKernelPath("AVX2").message()),
+      HasSubstr("--kernels: is \"AVX2\", must be one of generic, baseline, avx2, avx512, amx"));
   setenv("LRA_KERNELS", "sse", 1);
   const absl::Status status = ForceKernelPath("");
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);

@@ -27,6 +27,23 @@ class Scratch {
 
 using Floats = Scratch<float>;
 
+// Memory that grows and is kept, for a thread_local.
+template <class T>
+class GrowingScratch {
+ public:
+  T* AtLeast(int64_t size) {
+    if (size > size_) {
+      memory_.emplace(size);
+      size_ = size;
+    }
+    return memory_->get();
+  }
+
+ private:
+  std::optional<Scratch<T>> memory_;
+  int64_t size_ = 0;
+};
+
 }  // namespace lra
 
 #endif  // LRA_MODELS_KERNELS_FLOATS_H_

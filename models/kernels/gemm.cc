@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 
 #include "models/kernels/bfloat16_product.h"
 #include "models/kernels/floats.h"
@@ -17,23 +16,6 @@ constexpr int64_t kInnerSlice = 512;
 // Rows of b that lie further apart than this fall into the same few sets of the first-level cache.
 constexpr int64_t kNearStride = 256;
 constexpr std::array<float, kPanelLanes> kZeros = {};
-
-// Memory of this thread that grows and is kept.
-template <class T>
-class GrowingScratch {
- public:
-  T* AtLeast(int64_t size) {
-    if (size > size_) {
-      memory_.emplace(size);
-      size_ = size;
-    }
-    return memory_->get();
-  }
-
- private:
-  std::optional<Scratch<T>> memory_;
-  int64_t size_ = 0;
-};
 
 struct ThreadMemory {
   GrowingScratch<float> panel, block;

@@ -35,6 +35,7 @@
   static void name##Baseline signature { body arguments; }                                  \
   void name signature {                                                                     \
     switch (ActiveKernelPath()) {                                                           \
+      case KernelPath::kAmx:                                                                \
       case KernelPath::kAvx512:                                                             \
         return name##Avx512 arguments;                                                      \
       case KernelPath::kAvx2:                                                               \
