@@ -150,21 +150,42 @@ LRA_TARGET_BFLOAT16 int64_t PairWholeRows(const RoundedBlock& block, BFloat16* o
   return r;
 }
 
+// Numbers of row r of a block; 0 where there is no such row.
+LRA_TARGET_BFLOAT16 inline LRA_ALWAYS_INLINE __m512 LoadRow(const RoundedBlock& block, int64_t r,
+                                                            int64_t c) {
+  const bool is_there = r < block.rows;
+  return LoadScaled(RowOf(block, is_there ? r : 0), is_there ? block.width : 0, c, block.factor);
+}
+
+// 16 numbers from column c on of rows r and r + 1, as pairs.
+LRA_TARGET_BFLOAT16 inline LRA_ALWAYS_INLINE __m512i PairAt(const RoundedBlock& block, int64_t r,
+                                                            int64_t c) {
+  return Interleave(_mm512_cvtne2ps_pbh(LoadRow(block, r + 1, c), LoadRow(block, r, c)));
+}
+
+LRA_TARGET_BFLOAT16 void RoundColumnsAvx512(const RoundedBlock& block, int64_t padded_rows,
+                                            BFloat16* out) {
+  for (int64_t c = 0; c < block.width; c += 16) {
+    const int64_t columns = std::min<int64_t>(16, block.width - c);
+    for (int64_t r = 0; r < padded_rows; r += 32) {
+      __m512i tile[16];
+      for (int64_t i = 0; i < 16; ++i) tile[i] = PairAt(block, r + 2 * i, c);
+      Transpose16(tile);
+      const int64_t left = padded_rows - r;
+      const __mmask32 mask = left >= 32 ? ~__mmask32{0} : (__mmask32{1} << left) - 1;
+      for (int64_t i = 0; i < columns; ++i)
+        _mm512_mask_storeu_epi16(out + (c + i) * padded_rows + r, mask, tile[i]);
+    }
+  }
+}
+
 LRA_TARGET_BFLOAT16 void PairRowsAvx512(const RoundedBlock& block, int64_t padded_width,
                                         BFloat16* out) {
   const int64_t done = IsWhole(block, padded_width) ? PairWholeRows(block, out) : 0;
   out += done * padded_width;
   for (int64_t r = done; r < block.rows; r += 2, out += 2 * padded_width) {
-    const float* first = RowOf(block, r);
-    const bool has_second = r + 1 < block.rows;
-    const float* second = has_second ? RowOf(block, r + 1) : first;
-    const int64_t second_width = has_second ? block.width : 0;
-    for (int64_t c = 0; c < padded_width; c += 16) {
-      const __m512i pairs =
-          Interleave(_mm512_cvtne2ps_pbh(LoadScaled(second, second_width, c, block.factor),
-                                         LoadScaled(first, block.width, c, block.factor)));
-      _mm512_mask_storeu_epi32(out + 2 * c, MaskOf(padded_width - c), pairs);
-    }
+    for (int64_t c = 0; c < padded_width; c += 16)
+      _mm512_mask_storeu_epi32(out + 2 * c, MaskOf(padded_width - c), PairAt(block, r, c));
   }
 }
 
@@ -204,8 +225,16 @@ void MultiplyTile(const Bfloat16Product& product) {
   }
 }
 
+// With AMX, a panel of 32 lanes and a slice of 512 numbers fit into the first-level cache, and rows
+// stream past it.
+int64_t WidestBfloat16Panel() { return TransposesPairs() ? 2 * kLaneStep : kPanelLanes; }
+bool TransposesPairs() { return ActiveKernelPath() == KernelPath::kAmx; }
+
 void RoundRows(const RoundedBlock& block, int64_t padded_width, BFloat16* out) {
   RoundRowsAvx512(block, padded_width, out);
+}
+void RoundColumns(const RoundedBlock& block, int64_t padded_rows, BFloat16* out) {
+  RoundColumnsAvx512(block, padded_rows, out);
 }
 void PairRows(const RoundedBlock& block, int64_t padded_width, BFloat16* out) {
   PairRowsAvx512(block, padded_width, out);
@@ -221,7 +250,10 @@ void PairColumns(const RoundedBlock& block, int64_t padded_rows, BFloat16* out) 
 namespace lra {
 
 void MultiplyTile(const Bfloat16Product&) { LRA_CHECK(false) << "no bfloat16 products"; }
+int64_t WidestBfloat16Panel() { return kPanelLanes; }
+bool TransposesPairs() { return false; }
 void RoundRows(const RoundedBlock&, int64_t, BFloat16*) { LRA_CHECK(false) << "no bfloat16"; }
+void RoundColumns(const RoundedBlock&, int64_t, BFloat16*) { LRA_CHECK(false) << "no bfloat16"; }
 void PairRows(const RoundedBlock&, int64_t, BFloat16*) { LRA_CHECK(false) << "no bfloat16"; }
 void PairColumns(const RoundedBlock&, int64_t, BFloat16*) { LRA_CHECK(false) << "no bfloat16"; }
 

@@ -31,6 +31,11 @@ struct Bfloat16Product {
 };
 void MultiplyTile(const Bfloat16Product& product);
 
+// The widest panels of b [inner][lanes] that products of many rows should be cut into.
+int64_t WidestBfloat16Panel();
+// Whether a paired `a` must be laid out anew by each product: RoundColumns() is better for several.
+bool TransposesPairs();
+
 // A block of float32 to be rounded. Row r is row `index[r]` where there is an index; numbers are
 // multiplied by `factor` first.
 struct RoundedBlock {
@@ -42,6 +47,8 @@ struct RoundedBlock {
 
 // -> [rows][padded_width], with zeros behind the width.
 void RoundRows(const RoundedBlock& block, int64_t padded_width, BFloat16* out);
+// The same for the transpose of the block: -> [width][padded_rows].
+void RoundColumns(const RoundedBlock& block, int64_t padded_rows, BFloat16* out);
 // -> [rows / 2, rounded up][padded_width][2]: a column's numbers of rows 2 r and 2 r + 1 side by
 // side, with zeros behind the width and for a last row that is missing.
 void PairRows(const RoundedBlock& block, int64_t padded_width, BFloat16* out);

@@ -27,18 +27,21 @@ ThreadMemory& Memory() {
   return memory;
 }
 
-// The widths of panels, in lanes: at most kPanelLanes, and as even as can be.
+// The widths of panels, in lanes: at most `widest`, and as even as can be.
 class Panels {
  public:
-  explicit Panels(int64_t n) : n_(n), vectors_((n + kLaneStep - 1) / kLaneStep) {}
-  int64_t count() const { return (vectors_ * kLaneStep + kPanelLanes - 1) / kPanelLanes; }
-  int64_t First(int64_t panel) const { return vectors_ * panel / count() * kLaneStep; }
+  explicit Panels(int64_t n, int64_t widest = kPanelLanes)
+      : n_(n),
+        vectors_((n + kLaneStep - 1) / kLaneStep),
+        count_((vectors_ * kLaneStep + widest - 1) / widest) {}
+  int64_t count() const { return count_; }
+  int64_t First(int64_t panel) const { return vectors_ * panel / count_ * kLaneStep; }
   int64_t Lanes(int64_t panel) const { return First(panel + 1) - First(panel); }
   // Without the lanes behind the last column.
   int64_t Columns(int64_t panel) const { return std::min(Lanes(panel), n_ - First(panel)); }
 
  private:
-  const int64_t n_, vectors_;
+  const int64_t n_, vectors_, count_;
 };
 
 MatrixView From(MatrixView view, int64_t row, int64_t column) {
@@ -83,6 +86,7 @@ void PackPanel(MatrixView b, int64_t inner, int64_t columns, int64_t lanes, floa
 class FloatSlice {
  public:
   explicit FloatSlice(const Slice& slice) : s_(slice) {}
+  static int64_t WidestPanel() { return kPanelLanes; }
   void Multiply(int64_t first, int64_t columns, int64_t lanes, const float* start, float* out,
                 int64_t out_stride) const {
     const Panel panel = PanelAt(first, columns, lanes);
@@ -111,13 +115,19 @@ class FloatSlice {
 class Bfloat16Slice {
  public:
   explicit Bfloat16Slice(const Slice& slice)
-      : s_(slice), inner_(RoundUp(slice.inner, 2)), left_(Memory().left.AtLeast(slice.m * inner_)) {
-    if (s_.a.transposed) {
+      : s_(slice),
+        inner_(RoundUp(slice.inner, 2)),
+        is_paired_(slice.a.transposed && !TransposesPairs()),
+        left_(Memory().left.AtLeast(slice.m * inner_)) {
+    if (is_paired_) {
       PairRows({s_.a.data, s_.inner, s_.m, s_.a.stride}, s_.m, left_);
+    } else if (s_.a.transposed) {
+      RoundColumns({s_.a.data, s_.inner, s_.m, s_.a.stride}, inner_, left_);
     } else {
       RoundRows({s_.a.data, s_.m, s_.inner, s_.a.stride}, inner_, left_);
     }
   }
+  static int64_t WidestPanel() { return WidestBfloat16Panel(); }
   void Multiply(int64_t first, int64_t columns, int64_t lanes, const float* start, float* out,
                 int64_t out_stride) const {
     BFloat16* right = Memory().right.AtLeast(inner_ * lanes);
@@ -127,13 +137,14 @@ class Bfloat16Slice {
     } else {
       PairRows({b.data, s_.inner, columns, b.stride}, lanes, right);
     }
-    MultiplyTile(Bfloat16Product{s_.m, inner_, lanes, left_, s_.a.transposed ? s_.m : inner_,
-                                 s_.a.transposed, right, lanes, start, out, out_stride});
+    MultiplyTile(Bfloat16Product{s_.m, inner_, lanes, left_, is_paired_ ? s_.m : inner_, is_paired_,
+                                 right, lanes, start, out, out_stride});
   }
 
  private:
   const Slice& s_;
   const int64_t inner_;
+  const bool is_paired_;  // or rows
   BFloat16* const left_;
 };
 
@@ -148,7 +159,7 @@ void CopyBlock(const float* block, int64_t rows, int64_t columns, int64_t lanes,
 template <class Products>
 void MultiplySlice(const Slice& slice, int64_t n, bool adds, float* out, int64_t out_stride) {
   const Products products(slice);
-  const Panels panels(n);
+  const Panels panels(n, Products::WidestPanel());
   for (int64_t panel = 0; panel < panels.count(); ++panel) {
     const int64_t first = panels.First(panel), lanes = panels.Lanes(panel);
     const int64_t columns = panels.Columns(panel);
