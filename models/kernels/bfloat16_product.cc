@@ -92,6 +92,14 @@ inline const float* RowOf(const RoundedBlock& block, int64_t r) {
   return block.data + (block.index == nullptr ? r : block.index[r]) * block.stride;
 }
 
+// 16 numbers of row r from column c on; 0 where there is no such row.
+LRA_TARGET_BFLOAT16 inline LRA_ALWAYS_INLINE __m512 LoadRow(const RoundedBlock& block, int64_t r,
+                                                            int64_t c) {
+  const float* row = r < block.rows ? RowOf(block, r) : block.data;
+  const int64_t width = r < block.rows ? block.width : 0;
+  return LoadScaled(row, width, c, block.factor);
+}
+
 // Whole vectors, which need no masks, and no factor: most blocks by far.
 bool IsWhole(const RoundedBlock& block, int64_t padded_width) {
   return block.factor == 1.0f && padded_width == block.width && block.width % 16 == 0;
@@ -150,13 +158,6 @@ LRA_TARGET_BFLOAT16 int64_t PairWholeRows(const RoundedBlock& block, BFloat16* o
   return r;
 }
 
-// Numbers of row r of a block; 0 where there is no such row.
-LRA_TARGET_BFLOAT16 inline LRA_ALWAYS_INLINE __m512 LoadRow(const RoundedBlock& block, int64_t r,
-                                                            int64_t c) {
-  const bool is_there = r < block.rows;
-  return LoadScaled(RowOf(block, is_there ? r : 0), is_there ? block.width : 0, c, block.factor);
-}
-
 // 16 numbers from column c on of rows r and r + 1, as pairs.
 LRA_TARGET_BFLOAT16 inline LRA_ALWAYS_INLINE __m512i PairAt(const RoundedBlock& block, int64_t r,
                                                             int64_t c) {
@@ -196,12 +197,8 @@ LRA_TARGET_BFLOAT16 void PairColumnsAvx512(const RoundedBlock& block, int64_t pa
     for (int64_t c = 0; c < pairs; c += 16) {
       __m512i tile[16];
       for (int i = 0; i < 16; ++i) {
-        const bool is_there = r + i < block.rows;
-        const float* row = is_there ? RowOf(block, r + i) : block.data;
-        const int64_t width = is_there ? block.width : 0;
         tile[i] = reinterpret_cast<__m512i>(
-            _mm512_cvtne2ps_pbh(LoadScaled(row, width, 2 * c + 16, block.factor),
-                                LoadScaled(row, width, 2 * c, block.factor)));
+            _mm512_cvtne2ps_pbh(LoadRow(block, r + i, 2 * c + 16), LoadRow(block, r + i, 2 * c)));
       }
       Transpose16(tile);
       const int64_t count = std::min<int64_t>(16, pairs - c);
