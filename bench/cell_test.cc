@@ -111,6 +111,9 @@ TEST(YardstickCommand, HoldsPyTorchToTheForcedInstructions) {
   EXPECT_THAT(command.environment, Contains(Pair("ATEN_CPU_CAPABILITY", "avx2")));
   EXPECT_THAT(command.environment, Contains(Pair("COMPILE", "1")));
   EXPECT_THAT(command.environment, Contains(Pair("T", "2")));
+  request.set_kernels("avx512");
+  EXPECT_THAT(YardstickCommand({"python3", true}, request).environment,
+              Contains(Pair("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")));
 }
 
 TEST(CheckPython, SaysWhatToNameInstead) {

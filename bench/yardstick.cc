@@ -12,6 +12,8 @@ namespace {
 
 // Asks for what ForceKernelPath() asks of our own libraries.
 void HoldToInstructions(const std::string& kernels, ChildCommand* command) {
+  if (kernels == "avx512")
+    command->environment.emplace_back("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16");
   const bool is_avx2 = kernels == "avx2";
   if (!is_avx2 && kernels != "baseline") return;
   auto& environment = command->environment;

@@ -165,6 +165,14 @@ TEST_F(ForceKernelPathTest, AsksTheLibrariesUnlessTheUserDid) {
   EXPECT_STREQ(getenv("MKL_ENABLE_INSTRUCTIONS"), "AVX");
 }
 
+TEST_F(ForceKernelPathTest, OneDnnLeavesAmxWhereItsPathIsNotTaken) {
+  if (AvailableKernelPaths().back() != KernelPath::kAmx) GTEST_SKIP() << "this machine has no AMX";
+  ASSERT_TRUE(ForceKernelPath("").ok());
+  EXPECT_EQ(getenv("ONEDNN_MAX_CPU_ISA"), nullptr);
+  ASSERT_TRUE(ForceKernelPath("avx512").ok());
+  EXPECT_STREQ(getenv("ONEDNN_MAX_CPU_ISA"), "AVX512_CORE_BF16");
+}
+
 TEST_F(ForceKernelPathTest, RefusesUnknownNamesAndChangesNothing) {
   ASSERT_TRUE(ForceKernelPath("generic").ok());
   EXPECT_THAT(

@@ -7,6 +7,7 @@
 #include <c10/core/ScalarType.h>
 
 #include <cstdint>
+#include <optional>
 
 namespace lra {
 
@@ -32,7 +33,7 @@ template <class T>
 class GrowingScratch {
  public:
   T* AtLeast(int64_t size) {
-    if (size > size_) {
+    if (!memory_ || size > size_) {
       memory_.emplace(size);
       size_ = size;
     }

@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
+#include "models/base/bfloat16_paths_test_util.h"
 #include "models/base/kernel_path.h"
 
 namespace lra {
@@ -100,40 +101,33 @@ TEST(GemmTest, APackedFactorGivesTheSameBits) {
 
 // The factors are rounded to nearest, ties to even, as LibTorch rounds; sums are those of float32.
 TEST(GemmTest, Bfloat16RoundsTheFactorsOnly) {
-  if (!HasBfloat16Products()) GTEST_SKIP() << "this machine has no bfloat16 products";
   at::manual_seed(2);
-  for (const KernelPath path : AvailableKernelPaths()) {
-    const ScopedKernelPath use(path);
-    if (!HasBfloat16Products()) continue;
-    SCOPED_TRACE(KernelPathName(path));
-    ExpectProducts(ProductType::kBfloat16);
-  }
+  ForBfloat16Paths([] { ExpectProducts(ProductType::kBfloat16); });
 }
 
-// However many rows stand in front of it: a short batch is computed as all others are.
-TEST(GemmTest, ARowInBfloat16HasTheSameBitsWhereverItStands) {
-  if (!HasBfloat16Products()) GTEST_SKIP() << "this machine has no bfloat16 products";
-  at::manual_seed(4);
+void ExpectSameBitsWhereverARowStands(bool is_transposed) {
   constexpr int64_t kRows = 67, kColumns = 70, kInner = 90;
-  for (const KernelPath path : AvailableKernelPaths()) {
-    const ScopedKernelPath use(path);
-    if (!HasBfloat16Products()) continue;
-    SCOPED_TRACE(KernelPathName(path));
-    for (const bool is_transposed : {false, true}) {
-      const Factor a(kRows, kInner, is_transposed), b(kInner, kColumns, false);
-      const auto product = [&](int64_t first, int64_t rows) {
-        at::Tensor out = at::full({rows, kColumns}, NAN);
-        MatrixView from = a.view;
-        from.data += first * (is_transposed ? 1 : from.stride);
-        Gemm(rows, kColumns, kInner, from, b.view, 0.0f, out.mutable_data_ptr<float>(), kColumns,
-             ProductType::kBfloat16);
-        return out;
-      };
-      const at::Tensor all = product(0, kRows);
-      for (const int64_t first : {1, 15, 30, 66})
-        EXPECT_TRUE(product(first, kRows - first).equal(all.narrow(0, first, kRows - first)));
-    }
-  }
+  const Factor a(kRows, kInner, is_transposed), b(kInner, kColumns, false);
+  const auto product = [&](int64_t first, int64_t rows) {
+    at::Tensor out = at::full({rows, kColumns}, NAN);
+    MatrixView from = a.view;
+    from.data += first * (is_transposed ? 1 : from.stride);
+    Gemm(rows, kColumns, kInner, from, b.view, 0.0f, out.mutable_data_ptr<float>(), kColumns,
+         ProductType::kBfloat16);
+    return out;
+  };
+  const at::Tensor all = product(0, kRows);
+  for (const int64_t first : {1, 15, 30, 66})
+    EXPECT_TRUE(product(first, kRows - first).equal(all.narrow(0, first, kRows - first)));
+}
+
+// However many rows stand beside it: a short batch is computed as all others are.
+TEST(GemmTest, ARowInBfloat16HasTheSameBitsWhereverItStands) {
+  at::manual_seed(4);
+  ForBfloat16Paths([] {
+    ExpectSameBitsWhereverARowStands(false);
+    ExpectSameBitsWhereverARowStands(true);
+  });
 }
 
 TEST(GemmTest, ScopesChooseBfloat16WhereThereIsIt) {

@@ -22,6 +22,7 @@
 #include <numbers>
 #include <vector>
 
+#include "models/base/bfloat16_paths_test_util.h"
 #include "models/base/kernel_path.h"
 #include "models/base/product_type.h"
 #include "models/kernels/unwritten_test_util.h"
@@ -131,8 +132,7 @@ TEST(LinearAttentionTest, TiledEqualsGenericOnEveryInstructionSet) {
   }
 }
 
-TEST(LinearAttentionTest, Bfloat16ProductsStayNearGeneric) {
-  if (!HasBfloat16Products()) GTEST_SKIP() << "this machine has no bfloat16 products";
+void ExpectBfloat16NearGeneric() {
   const LinearTensors t(kThreeTiles);
   const ProductTypeScope bfloat16(true);
   for (const LinearAttentionSpec& spec : AllSpecs(kThreeTiles, 2)) {
@@ -141,6 +141,10 @@ TEST(LinearAttentionTest, Bfloat16ProductsStayNearGeneric) {
         spec.denominator != Denominator::kPlus && spec.denominator != Denominator::kNone;
     ExpectTiledIsNearGeneric(t, spec, 3.0 / 256, jumps ? 0.5 : 4.0 / 256);
   }
+}
+
+TEST(LinearAttentionTest, Bfloat16ProductsStayNearGeneric) {
+  ForBfloat16Paths(ExpectBfloat16NearGeneric);
 }
 
 LinearAttentionGradients TiledGradients(const LinearTensors& t, const LinearAttentionSpec& spec,

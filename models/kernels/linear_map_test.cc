@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "models/base/bfloat16_paths_test_util.h"
 #include "models/base/kernel_path.h"
 #include "models/base/optional_tensor.h"
 #include "models/kernels/packed_weights.h"
@@ -118,11 +119,12 @@ TEST(LinearMapTest, EqualsLinearWithItsGradientsOnEveryPath) {
 }
 
 TEST(LinearMapTest, Bfloat16ProductsStayNear) {
-  if (!HasBfloat16Products()) GTEST_SKIP() << "this machine has no bfloat16 products";
   at::manual_seed(7);
-  const ProductTypeScope bfloat16(true);
-  ExpectLinear(64, 128, true, 3.0 / 256);
-  ExpectLinear(13, 7, false, 3.0 / 256);
+  ForBfloat16Paths([] {
+    const ProductTypeScope bfloat16(true);
+    ExpectLinear(64, 128, true, 3.0 / 256);
+    ExpectLinear(13, 7, false, 3.0 / 256);
+  });
 }
 
 }  // namespace

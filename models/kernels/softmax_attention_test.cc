@@ -21,6 +21,7 @@
 #include <limits>
 #include <string>
 
+#include "models/base/bfloat16_paths_test_util.h"
 #include "models/base/kernel_path.h"
 #include "models/base/near_test_util.h"
 #include "models/base/product_type.h"
@@ -281,8 +282,7 @@ TEST(SoftmaxAttentionTest, RegisterFormIsTheDenseOneOnEveryInstructionSet) {
 }
 
 // Rounded factors move a score by a share of it, so only scores of ordinary size stay near.
-TEST(SoftmaxAttentionTest, Bfloat16ProductsStayNearTheDenseForm) {
-  if (!HasBfloat16Products()) GTEST_SKIP() << "this machine has no bfloat16 products";
+void ExpectBfloat16NearTheDenseForm() {
   const ProductTypeScope bfloat16(true);
   for (const SoftmaxCase& c : Cases()) {
     if (c.stretch > 1 || c.queries < 8) continue;  // few queries take the generic form
@@ -295,6 +295,10 @@ TEST(SoftmaxAttentionTest, Bfloat16ProductsStayNearTheDenseForm) {
     const ProductTypeScope float32(false);
     EXPECT_FALSE(at::equal(rounded.output, Fast(in, at::kFloat).output)) << "nothing was rounded";
   }
+}
+
+TEST(SoftmaxAttentionTest, Bfloat16ProductsStayNearTheDenseForm) {
+  ForBfloat16Paths(ExpectBfloat16NearTheDenseForm);
 }
 
 TEST(SoftmaxAttentionTest, ReferenceFollowsScoresThatRise) {

@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/base/bfloat16_paths_test_util.h"
 #include "models/base/kernel_path.h"
 #include "models/base/product_type.h"
 #include "models/base/runtime.h"
@@ -136,8 +137,7 @@ TEST(LayerPiecesTest, OutputMlpTiledEqualsGeneric) {
 }
 
 // The tiles round the factors of products, and their sums stay in float32.
-TEST(LayerPiecesTest, Bfloat16TilesStayNearFloat32) {
-  if (!HasBfloat16Products()) GTEST_SKIP() << "this machine has no bfloat16 products";
+void ExpectBfloat16NearFloat32() {
   constexpr double kTolerance = 3.0 / 256;
   for (const Widths& w : kWidths) {
     Leaves leaves;
@@ -166,6 +166,8 @@ TEST(LayerPiecesTest, Bfloat16TilesStayNearFloat32) {
     EXPECT_FALSE(at::equal(rounded[0], exact[0])) << "nothing was rounded";
   }
 }
+
+TEST(LayerPiecesTest, Bfloat16TilesStayNearFloat32) { ForBfloat16Paths(ExpectBfloat16NearFloat32); }
 
 constexpr int64_t kExamples = 4;
 
