@@ -1,7 +1,9 @@
 #include "models/base/kernel_path.h"
 
-#if defined(__x86_64__) && defined(__linux__)
+#if defined(__x86_64__)
 #include <cpuid.h>
+#endif
+#if defined(__linux__)
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
@@ -22,12 +24,16 @@ namespace {
 
 constexpr char kVariable[] = "LRA_KERNELS";
 
-#if defined(__x86_64__) && defined(__linux__)
+#if defined(__x86_64__)
 // Linux hands out the registers of AMX on request, for the whole process.
 bool GetsTileRegisters() {
+#if defined(__linux__)
   constexpr int64_t kRequestPermission = 0x1023, kTileData = 18;
   static const bool is_granted = syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
   return is_granted;
+#else
+  return false;
+#endif
 }
 
 // Clang 14's __builtin_cpu_supports() has no names for these.
@@ -37,8 +43,6 @@ bool HasAmx() {
   return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & kAmxBfloat16) != 0 &&
          (d & kAmxTile) != 0 && GetsTileRegisters();
 }
-#else
-bool HasAmx() { return false; }
 #endif
 
 bool IsAvailable(KernelPath path) {
