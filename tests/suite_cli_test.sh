@@ -170,7 +170,7 @@ while ! grep -qs 'runs left' watched.txt && kill -0 "$watcher" 2>/dev/null; do s
 expect 0 '4 of 4 runs finished' "$lra" run mine.textproto --quiet --out killed
 wait "$watcher" && grep -q 'runs left' watched.txt && grep -q '4 of 4 runs finished' <(tail -5 watched.txt) ||
   { echo "FAILED: lra status --watch"; tail -5 watched.txt; failures=$((failures + 1)); }
-# Of what was drawn one over the other, the last: a picture before may end with the same lines.
+# The last of what was drawn one over the other: a picture before may end with the same lines.
 wait "$drawer" && [ "$(tac drawn.txt | sed '/\[2J/q' | grep -c 'finished: step 40 of 40 ')" = 4 ] ||
   { echo "FAILED: lra watch of a suite"; tail -12 drawn.txt; failures=$((failures + 1)); }
 "$lra" table killed >killed.txt
