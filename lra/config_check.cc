@@ -31,6 +31,8 @@ std::string WhyIdle(const ExperimentConfig& config, const std::set<std::string>&
       config.model().token_head() != ModelConfig::LOGISTIC_MIXTURE) {
     return "model.token_head is CATEGORICAL";
   }
+  if (path == "model.embedding_start" && config.view().pixels() == DataView::REAL)
+    return "view.pixels is REAL: numbers have no vectors of their own";
   if (path == "model.final_norm" && config.model().norm_placement() != ModelConfig::AFTER)
     return "model.norm_placement is BEFORE";
   const bool has_pooled_norm =
@@ -181,6 +183,15 @@ absl::Status CheckAgreement(const ModelConfig& model, const std::set<std::string
   return absl::OkStatus();
 }
 
+absl::Status CheckEmbedding(const ExperimentConfig& config) {
+  if (config.model().embedding_start() != ModelConfig::SMOOTH || config.view().has_pixels())
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "model.embedding_start=SMOOTH is for values of pixels, near ones of which look alike; the "
+      "ids of ",
+      config.task(), " are names: use INDEPENDENT"));
+}
+
 }  // namespace
 
 absl::Status CheckConfig(const ExperimentConfig& config, const std::set<std::string>& idle_fields) {
@@ -189,6 +200,7 @@ absl::Status CheckConfig(const ExperimentConfig& config, const std::set<std::str
   LRA_RETURN_IF_ERROR(CheckRanges(config));
   LRA_RETURN_IF_ERROR(CheckSelection(config));
   LRA_RETURN_IF_ERROR(CheckAgreement(config.model(), idle_fields));
+  LRA_RETURN_IF_ERROR(CheckEmbedding(config));
   return config.has_search() ? CheckSearch(config.search()) : absl::OkStatus();
 }
 

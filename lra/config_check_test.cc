@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_split.h"
 #include "lra/config.h"
 #include "lra/experiment.h"
@@ -221,6 +222,27 @@ TEST(CheckConfigTest, AnIdleFieldOfARunFileIsLeftOutToo) {
   EXPECT_EQ(resolved->config.model().heads(), 2);
   EXPECT_EQ(resolved->provenance.at("model.heads"), "preset small");
   EXPECT_THAT(resolved->warnings, testing::Contains(testing::StartsWith("model.heads=4 changes")));
+}
+
+absl::StatusOr<ResolvedConfig> Smooth(const std::string& task, const std::string& protocol) {
+  ConfigBuilder builder(task);
+  EXPECT_TRUE(builder.AddProtocol(protocol).ok() && builder.AddPreset("small").ok() &&
+              builder.AddAttention("linear").ok());
+  EXPECT_EQ(builder.Set("model.embedding_start=SMOOTH"), absl::OkStatus());
+  return builder.Build();
+}
+
+// A number of S4's images is mapped as it is, and an operator of ListOps has no neighbours.
+TEST(CheckConfigTest, OnlyValuesOfPixelsBeginAlike) {
+  EXPECT_EQ(Smooth("image", "fair")->config.model().embedding_start(), ModelConfig::SMOOTH);
+  EXPECT_EQ(Smooth("cifar_pixels", "fair")->config.model().embedding_start(), ModelConfig::SMOOTH);
+  const auto real = Smooth("image", "s4");
+  EXPECT_FALSE(real->config.model().has_embedding_start());
+  EXPECT_THAT(real->warnings, testing::Contains(testing::HasSubstr("view.pixels is REAL")));
+  EXPECT_EQ(Smooth("listops", "fair").status(),
+            absl::InvalidArgumentError(
+                "model.embedding_start=SMOOTH is for values of pixels, near ones of which look "
+                "alike; the ids of listops are names: use INDEPENDENT"));
 }
 
 TEST(CheckConfigTest, ASelectedStepIsAStepOfTheRun) {

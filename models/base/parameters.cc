@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "lra/check.h"
 #include "lra/random.h"
@@ -19,6 +20,18 @@ double TruncatedNormal(RandomStream* stream) {
   double value = stream->Normal();
   while (std::abs(value) > 2.0) value = stream->Normal();
   return value;
+}
+
+// A cosine down each column, of random frequency and phase.
+void FillSmooth(Initializer init, int64_t rows, int64_t width, RandomStream stream, float* values) {
+  for (int64_t c = 0; c < width; ++c) {
+    const double frequency = stream.Normal() / init.value;
+    const double phase = 2.0 * std::numbers::pi * stream.Uniform();
+    for (int64_t r = 0; r < rows; ++r) {
+      const double wave = std::cos(frequency * static_cast<double>(r) + phase);
+      values[r * width + c] = static_cast<float>(init.stddev * std::numbers::sqrt2 * wave);
+    }
+  }
 }
 
 // Weights are [out, in], or [.., out, in] for several, which gives the two fans of each.
@@ -42,6 +55,8 @@ void Fill(Initializer init, const std::vector<int64_t>& shape, RandomStream stre
       return fill([&] { return init.value; });
     case Kind::kNormal:
       return fill([&] { return init.stddev * stream.Normal(); });
+    case Kind::kSmooth:
+      return FillSmooth(init, count / shape.back(), shape.back(), stream, values);
     case Kind::kUniform:
       return fill([&] { return init.value * (2.0 * stream.Uniform() - 1.0); });
     case Kind::kXavierUniform:

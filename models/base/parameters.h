@@ -20,19 +20,26 @@ struct Initializer {
     kOnes,
     kConstant,
     kNormal,
+    kSmooth,
     kUniform,
     kXavierUniform,
     kLecunNormal,
     kBias
   };
   Kind kind = Kind::kZeros;
-  double stddev = 1.0;  // for kNormal only
-  double value = 0.0;   // for kConstant; the bound of kUniform; the fan_in of kBias
+  double stddev = 1.0;  // for kNormal and kSmooth
+  // For kConstant; the bound of kUniform; the fan_in of kBias; the length of kSmooth.
+  double value = 0.0;
 
   static Initializer Zeros() { return {Kind::kZeros}; }
   static Initializer Ones() { return {Kind::kOnes}; }
   static Initializer Constant(double value) { return {Kind::kConstant, 1.0, value}; }
   static Initializer Normal(double stddev) { return {Kind::kNormal, stddev}; }
+  // [rows, width]: numbers of a column that are d rows apart have the covariance stddev^2 exp(-(d /
+  // length_rows)^2 / 2), by one random feature for each column (Rahimi and Recht 2007, algorithm 1).
+  static Initializer Smooth(double stddev, double length_rows) {
+    return {Kind::kSmooth, stddev, length_rows};
+  }
   // Uniform in +-bound.
   static Initializer Uniform(double bound) { return {Kind::kUniform, 1.0, bound}; }
 

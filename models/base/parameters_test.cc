@@ -54,6 +54,21 @@ TEST(ParameterStoreTest, DistributionsHaveTheirMoments) {
   EXPECT_NEAR(normal.mean().item<double>(), 0, 0.0003);
 }
 
+// Means over many columns, each of which is a wave of its own.
+TEST(ParameterStoreTest, SmoothColumnsAreAsAlikeAsTheirRowsAreNear) {
+  ParameterStore store(3);
+  const at::Tensor smooth =
+      store.Create("a", {257, 20000}, Initializer::Smooth(0.5, 32)).detach().to(at::kDouble);
+  for (const int64_t row : {0, 100}) {
+    for (const int64_t distance : {0, 1, 32, 64, 150}) {
+      const double covariance = (smooth[row] * smooth[row + distance]).mean().item<double>();
+      const double expected = 0.25 * std::exp(-0.5 * std::pow(distance / 32.0, 2));
+      EXPECT_NEAR(covariance, expected, 0.006) << row << " " << distance;
+    }
+    EXPECT_NEAR(smooth[row].mean().item<double>(), 0, 0.012);
+  }
+}
+
 // Whoever made an adopted value and the store have one tensor: it moves, and what it holds is seen
 // on both sides.
 TEST(ParameterStoreTest, AdoptsValuesOfOthers) {

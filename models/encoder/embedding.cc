@@ -18,6 +18,7 @@ namespace {
 
 constexpr double kPositionStddev = 0.02;
 constexpr int64_t kPaddingId = 0;
+constexpr double kSmoothIds = 32;  // see ModelConfig.EmbeddingStart
 
 // Makes a tensor [B, N]. It is a copy, because the backward needs it when the batch is gone.
 template <class T>
@@ -51,6 +52,12 @@ int64_t PaddingId(const ModelConfig& config, const TaskSpec& spec) {
   const bool counts =
       config.mask() == ModelConfig::NO_MASK || config.pooling() == ModelConfig::MEAN_OF_ALL;
   return spec.zero_is_token() || counts ? -1 : kPaddingId;
+}
+
+Initializer TokenStart(const ModelConfig& config) {
+  if (config.embedding_start() == ModelConfig::SMOOTH)
+    return Initializer::Smooth(config.embedding_stddev(), kSmoothIds);
+  return Initializer::Normal(config.embedding_stddev());
 }
 
 }  // namespace
@@ -89,7 +96,7 @@ Embedding::Embedding(const ExperimentConfig& experiment, const TaskSpec& spec,
     values_.bias = parameters->Create("embedding.value.bias", {width}, Initializer::Bias(1));
   } else {
     tokens_ = parameters->Create("embedding.token.weight", {spec.vocabulary_size(), width},
-                                 Initializer::Normal(config.embedding_stddev()));
+                                 TokenStart(config));
   }
   if (config.positions() == ModelConfig::LEARNED) {
     positions_ = parameters->Create("embedding.position.weight", {max_length_tokens, width},

@@ -8,6 +8,7 @@
 #include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -42,6 +43,36 @@ TEST(EmbeddingTest, RealValuesAreMappedLinearly) {
   batch.tokens = {1, 2, 3, 4, 5, 6};
   batch.values.clear();
   EXPECT_ANY_THROW(embedding.Forward(FirstTexts(batch), DropoutKey()));
+}
+
+at::Tensor TableOf(ModelConfig::EmbeddingStart start) {
+  ExperimentConfig config;
+  config.mutable_model()->set_width(256);
+  config.mutable_model()->set_embedding_stddev(0.5);
+  config.mutable_model()->set_embedding_start(start);
+  TaskSpec spec;
+  spec.set_vocabulary_size(257);
+  ParameterStore store(1);
+  const Embedding embedding(config, spec, 8, &store);
+  EXPECT_EQ(store.parameters().front().name, "embedding.token.weight");
+  return store.parameters().front().value.detach();
+}
+
+// The mean of the products of two vectors' channels.
+double Likeness(const at::Tensor& table, int64_t id, int64_t other) {
+  return (table[id] * table[other]).mean().item<double>();
+}
+
+TEST(EmbeddingTest, NearValuesOfPixelsBeginAlike) {
+  const at::Tensor smooth = TableOf(ModelConfig::SMOOTH);
+  EXPECT_NEAR(Likeness(smooth, 100, 100), 0.25, 0.05);
+  EXPECT_NEAR(Likeness(smooth, 100, 101), Likeness(smooth, 100, 100), 0.01);
+  EXPECT_NEAR(Likeness(smooth, 100, 132), 0.25 * std::exp(-0.5), 0.05);
+  EXPECT_NEAR(Likeness(smooth, 100, 250), 0, 0.05);
+  const at::Tensor independent = TableOf(ModelConfig::INDEPENDENT);
+  EXPECT_NEAR(Likeness(independent, 100, 100), 0.25, 0.06);
+  EXPECT_NEAR(Likeness(independent, 100, 101), 0, 0.05);
+  EXPECT_TRUE(independent.equal(TableOf(ModelConfig::EMBEDDING_START_UNSPECIFIED)));
 }
 
 // Rotary positions are the attention's.
