@@ -237,7 +237,7 @@ TEST(CheckConfigTest, OnlyValuesOfPixelsBeginAlike) {
   EXPECT_EQ(Smooth("image", "fair")->config.model().embedding_start(), ModelConfig::SMOOTH);
   EXPECT_EQ(Smooth("cifar_pixels", "fair")->config.model().embedding_start(), ModelConfig::SMOOTH);
   const auto real = Smooth("image", "s4");
-  EXPECT_FALSE(real->config.model().has_embedding_start());
+  EXPECT_EQ(real->config.model().embedding_start(), ModelConfig::INDEPENDENT);
   EXPECT_THAT(real->warnings, testing::Contains(testing::HasSubstr("view.pixels is REAL")));
   EXPECT_EQ(Smooth("listops", "fair").status(),
             absl::InvalidArgumentError(

@@ -160,7 +160,6 @@ void EraseConditionalFields(const ExperimentConfig& config, std::vector<std::str
       return config.schedule().kind() != ScheduleConfig::PLATEAU;
     if (path.rfind("schedule.drop_", 0) == 0)
       return config.schedule().kind() != ScheduleConfig::STEP;
-    if (path == "model.embedding_start") return config.view().pixels() == DataView::REAL;
     if (path == "model.mixture_components")
       return config.model().token_head() != ModelConfig::LOGISTIC_MIXTURE;
     if (path == "evaluation.batch_statistics")
