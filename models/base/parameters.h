@@ -36,7 +36,7 @@ struct Initializer {
   static Initializer Constant(double value) { return {Kind::kConstant, 1.0, value}; }
   static Initializer Normal(double stddev) { return {Kind::kNormal, stddev}; }
   // [rows, width]: numbers of a column that are d rows apart have the covariance stddev^2 exp(-(d /
-  // length_rows)^2 / 2), by one random feature for each column (Rahimi and Recht 2007, algorithm 1).
+  // length_rows)^2 / 2). Each column is one random feature (Rahimi and Recht 2007, algorithm 1).
   static Initializer Smooth(double stddev, double length_rows) {
     return {Kind::kSmooth, stddev, length_rows};
   }
