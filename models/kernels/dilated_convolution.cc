@@ -33,8 +33,9 @@ class DilatedConvolutionFunction : public torch::autograd::Function<DilatedConvo
     const at::Tensor y = at::empty({x.size(0), s.tokens, s.out}, x.options());
     const float* from = x.const_data_ptr<float>();
     float* to = y.mutable_data_ptr<float>();
+    const TapWeights weights = ForwardTaps(s, map);
     ConvolutionTiles(x, ends).ForEach(0, x.size(0), [&](int64_t, const ConvolutionTile& tile) {
-      ConvolveTile(s, tile, from, map, to + tile.row * s.out);
+      ConvolveTile(s, tile, from, weights, map.bias, to + tile.row * s.out);
     });
     return y;
   }
@@ -50,10 +51,11 @@ class DilatedConvolutionFunction : public torch::autograd::Function<DilatedConvo
     const float *from = x.const_data_ptr<float>(), *gradients = dy.const_data_ptr<float>();
     float* to = dx.mutable_data_ptr<float>();
     MapGradient sums(map, s.type);
+    const TapWeights weights = BackwardTaps(s, map);
     ConvolutionTiles(x, saved[3])
         .ForEach(0, x.size(0), [&](int64_t shard, const ConvolutionTile& tile) {
           AddConvolutionGradient(s, tile, from, {gradients}, shard, &sums);
-          ConvolveBackTile(s, tile, {gradients}, map, to + tile.row * s.in);
+          ConvolveBackTile(s, tile, {gradients}, weights, to + tile.row * s.in);
         });
     return {dx, sums.weight.Total(), sums.bias.Total(), at::Tensor(), at::Tensor()};
   }

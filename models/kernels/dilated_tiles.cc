@@ -84,18 +84,33 @@ ConvolutionTile ConvolutionTiles::At(int64_t first_example, int64_t i) const {
   return {length, first, rows, reals, example * tokens_ + first};
 }
 
-void ConvolveTile(const ConvolutionShape& s, const ConvolutionTile& tile, const float* x,
-                  const LinearMap& map, float* y) {
-  std::fill_n(y, tile.rows * s.out, 0.0f);
-  if (map.bias.defined()) FillRows(map.bias.const_data_ptr<float>(), tile.reals, s.out, y);
+TapWeights ForwardTaps(const ConvolutionShape& s, const LinearMap& map) {
   const float* weight = map.weight.const_data_ptr<float>();
+  TapWeights taps;
+  for (int64_t t = 0; t < s.taps.taps; ++t) {
+    taps.emplace_back(s.out, s.in, MatrixView{weight + t * s.in, s.taps.taps * s.in, true}, s.type);
+  }
+  return taps;
+}
+
+TapWeights BackwardTaps(const ConvolutionShape& s, const LinearMap& map) {
+  const float* weight = map.weight.const_data_ptr<float>();
+  TapWeights taps;
+  for (int64_t t = 0; t < s.taps.taps; ++t)
+    taps.emplace_back(s.in, s.out, MatrixView{weight + t * s.in, s.taps.taps * s.in}, s.type);
+  return taps;
+}
+
+void ConvolveTile(const ConvolutionShape& s, const ConvolutionTile& tile, const float* x,
+                  const TapWeights& taps, const at::Tensor& bias, float* y) {
+  std::fill_n(y, tile.rows * s.out, 0.0f);
+  if (bias.defined()) FillRows(bias.const_data_ptr<float>(), tile.reals, s.out, y);
   const float* tokens = x + FirstRow(tile) * s.in;
   for (int64_t t = 0; t < s.taps.taps; ++t) {
-    const MatrixView tap = {weight + t * s.in, s.taps.taps * s.in, true};
     ForRuns(tile, s.taps.Offset(t), s.taps.is_circular,
             [&](int64_t row, int64_t source, int64_t count) {
-              Gemm(count, s.out, s.in, {tokens + source * s.in, s.in}, tap, 1.0f, y + row * s.out,
-                   s.out, s.type);
+              Gemm(count, {tokens + source * s.in, s.in}, taps[t], nullptr, 1.0f, y + row * s.out,
+                   s.out);
             });
   }
 }
@@ -111,15 +126,13 @@ bool MarkRows(const float* dy, int64_t rows, int64_t width, bool* any) {
 
 // Token m gets what the tokens m - offset got of it.
 bool ConvolveBackTile(const ConvolutionShape& s, const ConvolutionTile& tile,
-                      const OutputGradient& dy, const LinearMap& map, float* dx) {
+                      const OutputGradient& dy, const TapWeights& taps, float* dx) {
   std::fill_n(dx, tile.rows * s.in, 0.0f);
   bool is_any = false;
-  const float* weight = map.weight.const_data_ptr<float>();
-  const auto add = [&](int64_t rows, const float* gradient, const MatrixView& tap, float* to) {
-    Gemm(rows, s.in, s.out, {gradient, s.out}, tap, 1.0f, to, s.in, s.type);
+  const auto add = [&](int64_t rows, const float* gradient, const PackedMatrix& tap, float* to) {
+    Gemm(rows, {gradient, s.out}, tap, nullptr, 1.0f, to, s.in);
   };
   for (int64_t t = 0; t < s.taps.taps; ++t) {
-    const MatrixView tap = {weight + t * s.in, s.taps.taps * s.in};
     ForRuns(tile, -s.taps.Offset(t), s.taps.is_circular,
             [&](int64_t row, int64_t source, int64_t count) {
               const int64_t from = FirstRow(tile) + source;
@@ -128,11 +141,11 @@ bool ConvolveBackTile(const ConvolutionShape& s, const ConvolutionTile& tile,
               is_any = true;
               const float* const gradient = dy.rows + from * s.out;
               float* const to = dx + row * s.in;
-              if (!used.is_copied()) return add(count, gradient, tap, to);
+              if (!used.is_copied()) return add(count, gradient, taps[t], to);
               const Floats some(used.size() * s.out), sums(used.size() * s.in);
               used.Copy(gradient, s.out, some.get());
               used.Copy(to, s.in, sums.get());
-              add(used.size(), some.get(), tap, sums.get());
+              add(used.size(), some.get(), taps[t], sums.get());
               used.PutBack(sums.get(), s.in, to);
             });
   }

@@ -7,9 +7,11 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <vector>
 
 #include "models/base/product_type.h"
 #include "models/kernels/dilated_convolution.h"
+#include "models/kernels/gemm.h"
 #include "models/kernels/linear_map.h"
 #include "models/kernels/token_tiles.h"
 
@@ -54,6 +56,12 @@ struct ConvolutionShape {
   ProductType type;
 };
 
+// The weights [out, taps in] of a map, laid out tap by tap for the products of many tiles: [in,
+// out] for outputs, [out, in] for gradients.
+using TapWeights = std::vector<PackedMatrix>;
+TapWeights ForwardTaps(const ConvolutionShape& shape, const LinearMap& map);
+TapWeights BackwardTaps(const ConvolutionShape& shape, const LinearMap& map);
+
 // The gradient dy [.., out] of outputs, and which of its rows hold anything but zeros: below a
 // pooling that reads one token, or the largest value of each channel, few do. Null: not known.
 struct OutputGradient {
@@ -65,13 +73,13 @@ struct OutputGradient {
 bool MarkRows(const float* dy, int64_t rows, int64_t width, bool* any);
 
 // In the next three, x [.., in] and dy [.., out] begin with the first example that was asked for.
-// y [rows of the tile, out]; rows beyond the sequence become 0.
+// y [rows of the tile, out]; rows beyond the sequence become 0. `taps` are the map's ForwardTaps().
 void ConvolveTile(const ConvolutionShape& shape, const ConvolutionTile& tile, const float* x,
-                  const LinearMap& map, float* y);
+                  const TapWeights& taps, const at::Tensor& bias, float* y);
 // dx [rows of the tile, in]: what the example's outputs give back to the tokens of the tile; false:
-// zeros, since no row that they read holds anything else.
+// zeros, since no row that they read holds anything else. `taps` are the map's BackwardTaps().
 bool ConvolveBackTile(const ConvolutionShape& shape, const ConvolutionTile& tile,
-                      const OutputGradient& dy, const LinearMap& map, float* dx);
+                      const OutputGradient& dy, const TapWeights& taps, float* dx);
 // Adds what the tile's outputs give to the gradients of the map.
 void AddConvolutionGradient(const ConvolutionShape& shape, const ConvolutionTile& tile,
                             const float* x, const OutputGradient& dy, int64_t shard,

@@ -1,8 +1,11 @@
 #include "models/kernels/gemm.h"
 
+#include <ATen/ops/empty.h>
+
 #include <algorithm>
 #include <array>
 
+#include "lra/check.h"
 #include "models/kernels/bfloat16_product.h"
 #include "models/kernels/floats.h"
 #include "models/kernels/four_by_four.h"
@@ -51,8 +54,20 @@ MatrixView From(MatrixView view, int64_t row, int64_t column) {
 
 struct Slice {
   int64_t m, inner;
-  MatrixView a, b;                // from the first row of the slice on
-  const float* packed = nullptr;  // if set, the panels of b, one behind the other; b is not read
+  MatrixView a, b;  // from the first row of the slice on
+  // If set, the panels of b, one behind the other; b is not read.
+  const float* packed = nullptr;
+  const BFloat16* packed_pairs = nullptr;
+};
+
+// What a product is added to: what out holds, or in each row the bias [n], which null makes zeros.
+struct Start {
+  bool adds;
+  const float* bias;
+  const float* At(int64_t first) const {
+    if (adds) return nullptr;
+    return bias == nullptr ? kZeros.data() : bias + first;
+  }
 };
 
 // rows [count, width] -> [width][lanes], with zeros behind the count.
@@ -80,6 +95,12 @@ void PackPanel(MatrixView b, int64_t inner, int64_t columns, int64_t lanes, floa
     std::copy_n(b.data + i * b.stride, columns, out);
     std::fill_n(out + columns, lanes - columns, 0.0f);
   }
+}
+
+// The same as pairs of rows in bfloat16.
+void PairPanel(MatrixView b, int64_t inner, int64_t columns, int64_t lanes, BFloat16* out) {
+  if (b.transposed) return PairColumns({b.data, columns, inner, b.stride}, lanes, out);
+  PairRows({b.data, inner, columns, b.stride}, lanes, out);
 }
 
 // The products of one slice in float32.
@@ -130,86 +151,122 @@ class Bfloat16Slice {
   static int64_t WidestPanel() { return WidestBfloat16Panel(); }
   void Multiply(int64_t first, int64_t columns, int64_t lanes, const float* start, float* out,
                 int64_t out_stride) const {
-    BFloat16* right = Memory().right.AtLeast(inner_ * lanes);
-    const MatrixView b = From(s_.b, 0, first);
-    if (b.transposed) {
-      PairColumns({b.data, columns, s_.inner, b.stride}, lanes, right);
-    } else {
-      PairRows({b.data, s_.inner, columns, b.stride}, lanes, right);
-    }
     MultiplyTile(Bfloat16Product{s_.m, inner_, lanes, left_, is_paired_ ? s_.m : inner_, is_paired_,
-                                 right, lanes, start, out, out_stride});
+                                 PanelAt(first, columns, lanes), lanes, start, out, out_stride});
   }
 
  private:
+  const BFloat16* PanelAt(int64_t first, int64_t columns, int64_t lanes) const {
+    if (s_.packed_pairs != nullptr) return s_.packed_pairs + inner_ * first;
+    BFloat16* right = Memory().right.AtLeast(inner_ * lanes);
+    PairPanel(From(s_.b, 0, first), s_.inner, columns, lanes, right);
+    return right;
+  }
+
   const Slice& s_;
   const int64_t inner_;
   const bool is_paired_;  // or rows
   BFloat16* const left_;
 };
 
-// out [rows, columns] (+)= block [rows, lanes]
-void CopyBlock(const float* block, int64_t rows, int64_t columns, int64_t lanes, bool adds,
-               float* out, int64_t out_stride) {
+// out [rows, columns] = block [rows, lanes] + where it starts
+void AddBlock(const float* block, int64_t rows, int64_t columns, int64_t lanes, const float* start,
+              float* out, int64_t out_stride) {
   for (int64_t r = 0; r < rows; ++r, block += lanes, out += out_stride) {
-    for (int64_t c = 0; c < columns; ++c) out[c] = adds ? out[c] + block[c] : block[c];
+    const float* from = start == nullptr ? out : start;
+    for (int64_t c = 0; c < columns; ++c) out[c] = from[c] + block[c];
   }
 }
 
 template <class Products>
-void MultiplySlice(const Slice& slice, int64_t n, bool adds, float* out, int64_t out_stride) {
+void MultiplySlice(const Slice& slice, int64_t n, const Start& start, float* out,
+                   int64_t out_stride) {
   const Products products(slice);
   const Panels panels(n, Products::WidestPanel());
   for (int64_t panel = 0; panel < panels.count(); ++panel) {
     const int64_t first = panels.First(panel), lanes = panels.Lanes(panel);
     const int64_t columns = panels.Columns(panel);
     if (columns == lanes) {
-      products.Multiply(first, columns, lanes, adds ? nullptr : kZeros.data(), out + first,
-                        out_stride);
+      products.Multiply(first, columns, lanes, start.At(first), out + first, out_stride);
       continue;
     }
     float* block = Memory().block.AtLeast(slice.m * lanes);
     products.Multiply(first, columns, lanes, kZeros.data(), block, lanes);
-    CopyBlock(block, slice.m, columns, lanes, adds, out + first, out_stride);
+    AddBlock(block, slice.m, columns, lanes, start.At(first), out + first, out_stride);
   }
+}
+
+void MultiplySlice(ProductType type, const Slice& slice, int64_t n, const Start& start, float* out,
+                   int64_t out_stride) {
+  if (type == ProductType::kBfloat16) {
+    MultiplySlice<Bfloat16Slice>(slice, n, start, out, out_stride);
+  } else {
+    MultiplySlice<FloatSlice>(slice, n, start, out, out_stride);
+  }
+}
+
+template <class Body>
+void ForSlices(int64_t k, Body body) {
+  for (int64_t first = 0; first < k; first += kInnerSlice)
+    body(first, std::min(kInnerSlice, k - first));
 }
 
 }  // namespace
 
 void Gemm(int64_t m, int64_t n, int64_t k, MatrixView a, MatrixView b, float beta, float* out,
           int64_t out_stride, ProductType type) {
-  for (int64_t first = 0; first < k; first += kInnerSlice) {
-    const Slice slice = {m, std::min(kInnerSlice, k - first), From(a, 0, first), From(b, first, 0)};
-    const bool adds = beta != 0.0f || first > 0;
-    if (type == ProductType::kBfloat16) {
-      MultiplySlice<Bfloat16Slice>(slice, n, adds, out, out_stride);
-    } else {
-      MultiplySlice<FloatSlice>(slice, n, adds, out, out_stride);
-    }
-  }
+  ForSlices(k, [&](int64_t first, int64_t inner) {
+    const Slice slice = {m, inner, From(a, 0, first), From(b, first, 0)};
+    MultiplySlice(type, slice, n, {beta != 0.0f || first > 0, nullptr}, out, out_stride);
+  });
 }
 
-int64_t PackedSize(int64_t n, int64_t k) { return RoundUp(n, kLaneStep) * k; }
-
-void PackMatrix(int64_t n, int64_t k, MatrixView b, float* out) {
-  const Panels panels(n);
-  for (int64_t first = 0; first < k; first += kInnerSlice) {
-    const int64_t inner = std::min(kInnerSlice, k - first);
+PackedMatrix::PackedMatrix(int64_t n, int64_t k, MatrixView b, ProductType type)
+    : n_(n), k_(k), type_(type) {
+  const bool is_rounded = type == ProductType::kBfloat16;
+  // Only the last slice can have an odd number of rows.
+  const int64_t size = RoundUp(n, kLaneStep) * (is_rounded ? RoundUp(k, 2) : k);
+  memory_ = at::empty({size}, is_rounded ? at::kBFloat16 : at::kFloat);
+  float* floats = is_rounded ? nullptr : memory_.mutable_data_ptr<float>();
+  BFloat16* pairs = is_rounded ? memory_.mutable_data_ptr<BFloat16>() : nullptr;
+  const Panels panels(n, is_rounded ? WidestBfloat16Panel() : kPanelLanes);
+  ForSlices(k, [&](int64_t first, int64_t inner) {
     for (int64_t panel = 0; panel < panels.count(); ++panel) {
-      PackPanel(From(b, first, panels.First(panel)), inner, panels.Columns(panel),
-                panels.Lanes(panel), out);
-      out += inner * panels.Lanes(panel);
+      const MatrixView from = From(b, first, panels.First(panel));
+      const int64_t columns = panels.Columns(panel), lanes = panels.Lanes(panel);
+      if (is_rounded) {
+        PairPanel(from, inner, columns, lanes, pairs);
+        pairs += RoundUp(inner, 2) * lanes;
+      } else {
+        PackPanel(from, inner, columns, lanes, floats);
+        floats += inner * lanes;
+      }
     }
-  }
+  });
 }
 
-void GemmPacked(int64_t m, int64_t n, int64_t k, MatrixView a, const float* packed, float beta,
-                float* out, int64_t out_stride) {
-  for (int64_t first = 0; first < k; first += kInnerSlice) {
-    const Slice slice = {m, std::min(kInnerSlice, k - first), From(a, 0, first), MatrixView(),
-                         packed + PackedSize(n, first)};
-    MultiplySlice<FloatSlice>(slice, n, beta != 0.0f || first > 0, out, out_stride);
-  }
+const float* PackedMatrix::Floats(int64_t first) const {
+  return memory_.const_data_ptr<float>() + RoundUp(n_, kLaneStep) * first;
+}
+
+const BFloat16* PackedMatrix::Pairs(int64_t first) const {
+  return memory_.const_data_ptr<BFloat16>() + RoundUp(n_, kLaneStep) * first;
+}
+
+void Gemm(int64_t m, MatrixView a, const PackedMatrix& b, const float* bias, float beta, float* out,
+          int64_t out_stride) {
+  LRA_CHECK(bias == nullptr || beta == 0.0f);
+  const bool is_rounded = b.type() == ProductType::kBfloat16;
+  ForSlices(b.k(), [&](int64_t first, int64_t inner) {
+    const Slice slice = {m,
+                         inner,
+                         From(a, 0, first),
+                         MatrixView(),
+                         is_rounded ? nullptr : b.Floats(first),
+                         is_rounded ? b.Pairs(first) : nullptr};
+    const Start start = {beta != 0.0f || first > 0, bias};
+    MultiplySlice(b.type(), slice, b.n(), start, out, out_stride);
+  });
 }
 
 }  // namespace lra

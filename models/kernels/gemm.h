@@ -2,6 +2,9 @@
 #ifndef LRA_MODELS_KERNELS_GEMM_H_
 #define LRA_MODELS_KERNELS_GEMM_H_
 
+#include <ATen/core/Tensor.h>
+#include <c10/util/BFloat16.h>
+
 #include <cstdint>
 
 #include "models/base/product_type.h"
@@ -23,13 +26,28 @@ struct MatrixView {
 void Gemm(int64_t m, int64_t n, int64_t k, MatrixView a, MatrixView b, float beta, float* out,
           int64_t out_stride, ProductType type = ProductType::kFloat32);
 
-// For many products with one b [k, n]: as Gemm() lays it out for itself in each of them. `out` has
-// room for PackedSize() floats.
-int64_t PackedSize(int64_t n, int64_t k);
-void PackMatrix(int64_t n, int64_t k, MatrixView b, float* out);
-// Gemm() in float32 with what PackMatrix(n, k) wrote; the same bits.
-void GemmPacked(int64_t m, int64_t n, int64_t k, MatrixView a, const float* packed, float beta,
-                float* out, int64_t out_stride);
+// b [k, n] for many products: laid out once, as Gemm() does for itself in each of them, for the
+// kernel path that is active when this is made.
+class PackedMatrix {
+ public:
+  PackedMatrix(int64_t n, int64_t k, MatrixView b, ProductType type);
+  int64_t n() const { return n_; }
+  int64_t k() const { return k_; }
+  ProductType type() const { return type_; }
+  // The rows from `first` on, which begins a slice of Gemm()'s sums: panel behind panel. In
+  // float32, and in bfloat16.
+  const float* Floats(int64_t first) const;
+  const c10::BFloat16* Pairs(int64_t first) const;
+
+ private:
+  int64_t n_, k_;
+  ProductType type_;
+  at::Tensor memory_;
+};
+// Gemm() with b laid out, and the same bits; where there is a bias [n], beta is 0, and each row of
+// out begins with it.
+void Gemm(int64_t m, MatrixView a, const PackedMatrix& b, const float* bias, float beta, float* out,
+          int64_t out_stride);
 
 }  // namespace lra
 

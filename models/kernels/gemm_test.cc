@@ -77,26 +77,51 @@ TEST(GemmTest, EqualsTheProductOnEveryPath) {
   }
 }
 
-TEST(GemmTest, APackedFactorGivesTheSameBits) {
+// A product with b laid out, or each time, into rows that begin with a bias or with 0.5; numbers
+// beside the result show where it wrote too much.
+struct Products {
+  GemmShape s;
+  const Factor &a, &b;
+  ProductType type;
+
+  at::Tensor Once(const at::Tensor& bias, float beta) const {
+    const at::Tensor out = at::full({s.m, s.n + 3}, 0.5f);
+    const PackedMatrix packed(s.n, s.k, b.view, type);
+    Gemm(s.m, a.view, packed, bias.defined() ? bias.const_data_ptr<float>() : nullptr, beta,
+         out.mutable_data_ptr<float>(), s.n + 3);
+    return out;
+  }
+  at::Tensor Each(const at::Tensor& bias, float beta) const {
+    const at::Tensor out = at::full({s.m, s.n + 3}, 0.5f);
+    if (bias.defined()) out.narrow(1, 0, s.n).copy_(bias);
+    Gemm(s.m, s.n, s.k, a.view, b.view, bias.defined() ? 1.0f : beta, out.mutable_data_ptr<float>(),
+         s.n + 3, type);
+    return out;
+  }
+};
+
+void ExpectSameBits(ProductType type) {
+  for (const GemmShape& s : kShapes) {
+    for (const bool is_transposed : {false, true}) {
+      SCOPED_TRACE(absl::StrCat(s.m, " x ", s.n, " x ", s.k));
+      const Factor a(s.m, s.k, !is_transposed), b(s.k, s.n, is_transposed);
+      const Products products = {s, a, b, type};
+      const at::Tensor bias = at::randn({s.n});
+      EXPECT_TRUE(products.Once({}, 0).equal(products.Each({}, 0)));
+      EXPECT_TRUE(products.Once({}, 1).equal(products.Each({}, 1)));
+      EXPECT_TRUE(products.Once(bias, 0).equal(products.Each(bias, 0)));
+    }
+  }
+}
+
+TEST(GemmTest, AFactorThatIsLaidOutOnceGivesTheSameBits) {
   at::manual_seed(3);
   for (const KernelPath path : AvailableKernelPaths()) {
     SCOPED_TRACE(KernelPathName(path));
     const ScopedKernelPath use(path);
-    for (const GemmShape& s : kShapes) {
-      for (const bool is_transposed : {false, true}) {
-        const Factor a(s.m, s.k, false), b(s.k, s.n, is_transposed);
-        const at::Tensor packed = at::full({PackedSize(s.n, s.k)}, NAN);
-        PackMatrix(s.n, s.k, b.view, packed.mutable_data_ptr<float>());
-        for (const float beta : {0.0f, 1.0f}) {
-          const at::Tensor once = at::full({s.m, s.n + 3}, 0.5f), each = once.clone();
-          Gemm(s.m, s.n, s.k, a.view, b.view, beta, each.mutable_data_ptr<float>(), s.n + 3);
-          GemmPacked(s.m, s.n, s.k, a.view, packed.const_data_ptr<float>(), beta,
-                     once.mutable_data_ptr<float>(), s.n + 3);
-          EXPECT_TRUE(once.equal(each)) << absl::StrCat(s.m, " x ", s.n, " x ", s.k);
-        }
-      }
-    }
+    ExpectSameBits(ProductType::kFloat32);
   }
+  ForBfloat16Paths([] { ExpectSameBits(ProductType::kBfloat16); });
 }
 
 // The factors are rounded to nearest, ties to even, as LibTorch rounds; sums are those of float32.

@@ -30,6 +30,13 @@ bool IsTiled(const at::Tensor& x, const LinearMap& map) {
   return is_large && DispatchKernel(kMapNeeds, {x, map.weight, map.bias}) != KernelPath::kGeneric;
 }
 
+// W^T [in, out] or W [out, in] for products.
+PackedMatrix LaidOut(const LinearMap& map, bool is_forward, ProductType type) {
+  const int64_t to = map.weight.size(0), from = map.weight.size(1);
+  const MatrixView weight = {map.weight.const_data_ptr<float>(), from, is_forward};
+  return is_forward ? PackedMatrix(to, from, weight, type) : PackedMatrix(from, to, weight, type);
+}
+
 class LinearFunction : public torch::autograd::Function<LinearFunction> {
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
@@ -43,9 +50,10 @@ class LinearFunction : public torch::autograd::Function<LinearFunction> {
     at::Tensor out = at::empty(shape, x.options());
     const float* from = x.const_data_ptr<float>();
     float* to = out.mutable_data_ptr<float>();
+    const ForwardMap forward(map, type);
     ForShards(RowsOf(x), [&](int64_t, int64_t begin, int64_t end) {
       ForTiles(begin, end, [&](int64_t first, int64_t rows) {
-        MapRows(from + first * weight.size(1), rows, map, type, to + first * weight.size(0));
+        forward.Rows(from + first * weight.size(1), rows, to + first * weight.size(0));
       });
     });
     return out;
@@ -62,10 +70,11 @@ class LinearFunction : public torch::autograd::Function<LinearFunction> {
     float* to = dx.mutable_data_ptr<float>();
     const int64_t in = map.weight.size(1), out = map.weight.size(0);
     MapGradient sums(map, type);
+    const BackwardMap backward(map, type);
     ForShards(RowsOf(x), [&](int64_t shard, int64_t begin, int64_t end) {
       ForTiles(begin, end, [&](int64_t first, int64_t rows) {
         sums.Add(from + first * in, upstream + first * out, rows, map, shard);
-        MapBackwardRows(upstream + first * out, rows, map, type, 0.0f, to + first * in);
+        backward.Rows(upstream + first * out, rows, 0.0f, to + first * in);
       });
     });
     return {dx, sums.weight.Total(), sums.bias.Total()};
@@ -79,24 +88,23 @@ at::Tensor ApplyLinear(const at::Tensor& x, const LinearMap& map) {
   return LinearFunction::apply(x.contiguous(), map.weight.contiguous(), IfDefined(map.bias));
 }
 
-void MapRows(const float* x, int64_t rows, const LinearMap& map, ProductType type, float* out) {
-  const int64_t to = map.weight.size(0), from = map.weight.size(1);
-  const bool has_bias = map.bias.defined();
-  if (has_bias) FillRows(map.bias.const_data_ptr<float>(), rows, to, out);
-  const float beta = has_bias ? 1.0f : 0.0f;
-  if (type == ProductType::kFloat32) {
-    if (const float* packed = PackedWeightsScope::Find(map.weight))
-      return GemmPacked(rows, to, from, {x, from}, packed, beta, out, to);
-  }
-  Gemm(rows, to, from, {x, from}, {map.weight.const_data_ptr<float>(), from, true}, beta, out, to,
-       type);
+ForwardMap::ForwardMap(const LinearMap& map, ProductType type)
+    : found_(type == ProductType::kFloat32 ? PackedWeightsScope::Find(map.weight) : nullptr),
+      own_(found_ == nullptr ? std::optional(LaidOut(map, /*is_forward=*/true, type))
+                             : std::nullopt),
+      bias_(map.bias) {}
+
+void ForwardMap::Rows(const float* x, int64_t rows, float* out) const {
+  const PackedMatrix& weight = found_ == nullptr ? *own_ : *found_;
+  const float* bias = bias_.defined() ? bias_.const_data_ptr<float>() : nullptr;
+  Gemm(rows, {x, weight.k()}, weight, bias, 0.0f, out, weight.n());
 }
 
-void MapBackwardRows(const float* gradient, int64_t rows, const LinearMap& map, ProductType type,
-                     float beta, float* dx) {
-  const int64_t to = map.weight.size(0), from = map.weight.size(1);
-  Gemm(rows, from, to, {gradient, to}, {map.weight.const_data_ptr<float>(), from}, beta, dx, from,
-       type);
+BackwardMap::BackwardMap(const LinearMap& map, ProductType type)
+    : weight_(LaidOut(map, /*is_forward=*/false, type)) {}
+
+void BackwardMap::Rows(const float* gradient, int64_t rows, float beta, float* dx) const {
+  Gemm(rows, {gradient, weight_.k()}, weight_, nullptr, beta, dx, weight_.n());
 }
 
 void MapGradient::Add(const float* x, const float* gradient, int64_t rows, const LinearMap& map,

@@ -5,8 +5,10 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <optional>
 
 #include "models/base/product_type.h"
+#include "models/kernels/gemm.h"
 #include "models/kernels/token_tiles.h"
 
 namespace lra {
@@ -24,11 +26,30 @@ at::Tensor ApplyLinear(const at::Tensor& x, const LinearMap& map);
 
 // --- For kernels that work on tiles of rows: dense float32 on the CPU, on one thread ---
 
-// out [rows, out] = x [rows, in] W^T + b. In a PackedWeightsScope W is not laid out each time.
-void MapRows(const float* x, int64_t rows, const LinearMap& map, ProductType type, float* out);
-// dx [rows, in] = gradient [rows, out] W + beta dx, where beta is 0 or 1
-void MapBackwardRows(const float* gradient, int64_t rows, const LinearMap& map, ProductType type,
-                     float beta, float* dx);
+// A map from its inputs to its outputs, with W laid out for the products of many tiles.
+class ForwardMap {
+ public:
+  // In a PackedWeightsScope of this thread, and in float32, W is not laid out again.
+  ForwardMap(const LinearMap& map, ProductType type);
+  // out [rows, out] = x [rows, in] W^T + b
+  void Rows(const float* x, int64_t rows, float* out) const;
+
+ private:
+  const PackedMatrix* const found_;  // the scope's
+  const std::optional<PackedMatrix> own_;
+  const at::Tensor bias_;
+};
+
+// The same from the gradient of its outputs to that of its inputs.
+class BackwardMap {
+ public:
+  BackwardMap(const LinearMap& map, ProductType type);
+  // dx [rows, in] = gradient [rows, out] W + beta dx, where beta is 0 or 1
+  void Rows(const float* gradient, int64_t rows, float beta, float* dx) const;
+
+ private:
+  const PackedMatrix weight_;
+};
 
 // The gradients of a map's parameters, summed up tile by tile.
 struct MapGradient {

@@ -51,12 +51,12 @@ void ExpectLinear(int64_t in, int64_t out, bool has_bias, double tolerance) {
   }
 }
 
-// MapRows() of one tensor of x, with and without a scope.
+// A map of one tensor of x, with and without a scope.
 at::Tensor Mapped(const at::Tensor& x, const LinearMap& map, PackedWeights* weights) {
   const at::Tensor out = at::empty({x.size(0), map.weight.size(0)});
   const PackedWeightsScope scope(weights);
-  MapRows(x.const_data_ptr<float>(), x.size(0), map, ProductType::kFloat32,
-          out.mutable_data_ptr<float>());
+  ForwardMap(map, ProductType::kFloat32)
+      .Rows(x.const_data_ptr<float>(), x.size(0), out.mutable_data_ptr<float>());
   return out;
 }
 

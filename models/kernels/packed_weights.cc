@@ -1,7 +1,5 @@
 #include "models/kernels/packed_weights.h"
 
-#include "models/kernels/gemm.h"
-
 namespace lra {
 namespace {
 
@@ -25,11 +23,11 @@ PackedWeights::PackedWeights(const ParameterStore& model) : PackedWeights(Values
 PackedWeights::PackedWeights(const std::vector<at::Tensor>& weights) {
   for (const at::Tensor& weight : weights) {
     if (!IsPlainMatrix(weight)) continue;
-    entries_.emplace(weight.const_data_ptr(), Entry{weight.detach(), Floats(0), 0u});
+    entries_.emplace(weight.const_data_ptr(), Entry{weight.detach(), std::nullopt, 0u});
   }
 }
 
-const float* PackedWeights::Find(const at::Tensor& weight) {
+const PackedMatrix* PackedWeights::Find(const at::Tensor& weight) {
   const auto found = entries_.find(weight.const_data_ptr());
   if (found == entries_.end() || found->second.weight.sizes() != weight.sizes() ||
       !IsPlainMatrix(weight)) {
@@ -37,15 +35,12 @@ const float* PackedWeights::Find(const at::Tensor& weight) {
   }
   Entry& entry = found->second;
   const uint32_t version = entry.weight._version();
-  if (!entry.is_packed || entry.version != version) {
-    const int64_t out = weight.size(0), in = weight.size(1);
-    if (!entry.is_packed) entry.packed = Floats(PackedSize(out, in));
-    PackMatrix(out, in, {weight.const_data_ptr<float>(), in, /*transposed=*/true},
-               entry.packed.get());
-    entry.is_packed = true;
+  if (!entry.packed || entry.version != version) {
+    const MatrixView transposed = {weight.const_data_ptr<float>(), weight.size(1), true};
+    entry.packed.emplace(weight.size(0), weight.size(1), transposed, ProductType::kFloat32);
     entry.version = version;
   }
-  return entry.packed.get();
+  return &*entry.packed;
 }
 
 PackedWeightsScope::PackedWeightsScope(PackedWeights* weights) : previous_(active_weights) {
@@ -54,7 +49,7 @@ PackedWeightsScope::PackedWeightsScope(PackedWeights* weights) : previous_(activ
 
 PackedWeightsScope::~PackedWeightsScope() { active_weights = previous_; }
 
-const float* PackedWeightsScope::Find(const at::Tensor& weight) {
+const PackedMatrix* PackedWeightsScope::Find(const at::Tensor& weight) {
   return active_weights == nullptr ? nullptr : active_weights->Find(weight);
 }
 

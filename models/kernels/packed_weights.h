@@ -6,11 +6,12 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "models/base/parameters.h"
-#include "models/kernels/floats.h"
+#include "models/kernels/gemm.h"
 
 namespace lra {
 
@@ -23,23 +24,22 @@ class PackedWeights {
   // A model's.
   explicit PackedWeights(const ParameterStore& model);
 
-  // W^T [in, out] as PackMatrix() lays it out (models/kernels/gemm.h); null for other tensors than
-  // those given, and for one whose memory was taken from it (set_data). Operations of LibTorch that
-  // change W in place are noticed, and W laid out anew; what writes through its pointer, its data()
-  // or variable_data() is not.
-  const float* Find(const at::Tensor& weight);
+  // W^T [in, out] for products in float32; null for other tensors than those given, and for one
+  // whose memory was taken from it (set_data). Operations of LibTorch that change W in place are
+  // noticed, and W laid out anew; what writes through its pointer, its data() or variable_data() is
+  // not.
+  const PackedMatrix* Find(const at::Tensor& weight);
 
  private:
   struct Entry {
     at::Tensor weight;  // detached: keeps the memory, which could become another tensor's
-    Floats packed;
+    std::optional<PackedMatrix> packed;
     uint32_t version;
-    bool is_packed = false;
   };
   std::unordered_map<const void*, Entry> entries_;
 };
 
-// While it lives, maps that this thread computes in float32 (models/kernels/linear_map.h, MapRows)
+// While it lives, maps in float32 that this thread makes (models/kernels/linear_map.h, ForwardMap)
 // take their weights from `weights`: the same bits. Other threads lay them out as always.
 class PackedWeightsScope {
  public:
@@ -49,7 +49,7 @@ class PackedWeightsScope {
   PackedWeightsScope& operator=(const PackedWeightsScope&) = delete;
 
   // Find() of the scope's weights; null without a scope.
-  static const float* Find(const at::Tensor& weight);
+  static const PackedMatrix* Find(const at::Tensor& weight);
 
  private:
   PackedWeights* const previous_;

@@ -63,13 +63,15 @@ class LayerPasses {
 
   // z, unless it is null, becomes what enters the GELU.
   void Forward(float* z, float* out) const {
+    const TapWeights weights = ForwardTaps(shape_, in_.parameters.map);
+    const at::Tensor& bias = in_.parameters.map.bias;
     ForGroups([&](const Group& group) {
       Normalise(group);
       ForGroupTiles(group, [&](int64_t, const ConvolutionTile& tile) {
         const Floats scratch(kTileTokens * width_);
         const int64_t row = group.row + tile.row, at = row * width_;
         float* convolved = z == nullptr ? scratch.get() : z + at;
-        ConvolveTile(shape_, tile, Entered(group), in_.parameters.map, convolved);
+        ConvolveTile(shape_, tile, Entered(group), weights, bias, convolved);
         ActivationRows(in_.parameters.activation, convolved, tile.rows * width_, scratch.get());
         ApplyDropoutRows(dropout_, row, tile.rows, width_, scratch.get(), x_ + at, out + at);
       });
@@ -78,6 +80,7 @@ class LayerPasses {
 
   // From z and the output's gradient to that of x; adds to those of the parameters.
   void Backward(const float* z, const float* upstream, LayerGradients* sums, float* dx) const {
+    const TapWeights weights = BackwardTaps(shape_, in_.parameters.map);
     const Floats dz(at_once_ * shape_.tokens * width_);
     const Scratch<bool> any(at_once_ * shape_.tokens);
     ForGroups([&](const Group& group) {
@@ -94,7 +97,7 @@ class LayerPasses {
         const Floats back(kTileTokens * width_);
         AddConvolutionGradient(shape_, tile, Entered(group), gradient, shard, &sums->map);
         const int64_t at = (group.row + tile.row) * width_;
-        if (ConvolveBackTile(shape_, tile, gradient, in_.parameters.map, back.get()))
+        if (ConvolveBackTile(shape_, tile, gradient, weights, back.get()))
           BackThroughNorm(group, tile, back.get(), upstream, shard, sums, dx);
         else
           std::copy_n(upstream + at, tile.rows * width_, dx + at);

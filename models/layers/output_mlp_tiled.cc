@@ -1,12 +1,14 @@
-// The tiled forms, for float32 on the CPU. A tile of tokens goes through a whole piece while it is
-// in the cache. Only what the backward cannot cheaply compute again is stored (h, and of
-// wide models the MLP's pre-activation); masks are drawn again. The backward leaves out tiles
-// without a gradient.
+// The tiled form of output projection, residual, LN, MLP and residual, for float32 on the CPU. A
+// tile of tokens goes through the whole piece while it is in the cache. Only what the backward
+// cannot cheaply compute again is stored (h, and of wide models the MLP's pre-activation); masks
+// are drawn again. The backward leaves out tiles without a gradient.
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <c10/core/GradMode.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "models/base/optional_tensor.h"
@@ -15,130 +17,16 @@
 #include "models/kernels/token_tiles.h"
 #include "models/kernels/zero_rows.h"
 #include "models/layers/layer_pieces.h"
+#include "models/layers/norm_tile.h"
 
 namespace lra {
 namespace {
 
+using internal::Data;
+using internal::NormTile;
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 using OptionalTensor = std::optional<at::Tensor>;
-
-// In which type the forward multiplied.
-ProductType SavedType(AutogradContext* context) {
-  return static_cast<ProductType>(context->saved_data["type"].toInt());
-}
-
-const float* Data(const at::Tensor& t) { return t.defined() ? t.const_data_ptr<float>() : nullptr; }
-
-// Scratch memory for the normalised rows of a tile.
-struct NormTile {
-  explicit NormTile(int64_t width) : y(kTileTokens * width), mean(kTileTokens), rstd(kTileTokens) {}
-  void Forward(const float* x, int64_t rows, const NormMap& norm) {
-    LayerNormRows(x, rows, norm.weight.size(0), Data(norm.weight), Data(norm.bias),
-                  static_cast<float>(norm.epsilon), y.get(), mean.get(), rstd.get());
-  }
-  // dx = residual (may be null) + gradient through Forward().
-  void Backward(const float* x, const float* dy, int64_t rows, const NormMap& norm,
-                const float* residual, int64_t shard, ShardedGradient* weight,
-                ShardedGradient* bias, float* dx) const {
-    LayerNormBackwardRows(x, dy, rows, norm.weight.size(0), Data(norm.weight), mean.get(),
-                          rstd.get(), residual, dx, weight->At(shard), bias->At(shard));
-  }
-  Floats y, mean, rstd;
-};
-
-// --- LN + q, k, v ---
-
-class NormQkvFunction : public torch::autograd::Function<NormQkvFunction> {
- public:
-  static variable_list forward(AutogradContext* context, const at::Tensor& x,
-                               const at::Tensor& norm_weight, const at::Tensor& norm_bias,
-                               const at::Tensor& wq, const at::Tensor& wk, const at::Tensor& wv,
-                               const OptionalTensor& bq, const OptionalTensor& bk,
-                               const OptionalTensor& bv, double epsilon) {
-    const at::Tensor none;
-    context->save_for_backward({x, norm_weight, norm_bias, wq, wk, wv, bq.value_or(none),
-                                bk.value_or(none), bv.value_or(none)});
-    const ProductType type = ActiveProductType();
-    context->saved_data["epsilon"] = epsilon;
-    context->saved_data["type"] = static_cast<int64_t>(type);
-    const Maps maps = {{norm_weight, norm_bias, epsilon},
-                       {{wq, bq.value_or(none)}, {wk, bk.value_or(none)}, {wv, bv.value_or(none)}}};
-    const int64_t width = x.size(2), tokens = x.size(0) * x.size(1);
-    variable_list out;
-    for (const LinearMap& map : maps.maps)
-      out.push_back(at::empty({x.size(0), x.size(1), map.weight.size(0)}, x.options()));
-    float* to[3] = {out[0].mutable_data_ptr<float>(), out[1].mutable_data_ptr<float>(),
-                    out[2].mutable_data_ptr<float>()};
-    const float* from = Data(x);
-    ForShards(tokens, [&](int64_t, int64_t begin, int64_t end) {
-      NormTile tile(width);
-      ForTiles(begin, end, [&](int64_t first, int64_t rows) {
-        tile.Forward(from + first * width, rows, maps.norm);
-        for (int i = 0; i < 3; ++i) {
-          MapRows(tile.y.get(), rows, maps.maps[i], type,
-                  to[i] + first * maps.maps[i].weight.size(0));
-        }
-      });
-    });
-    return out;
-  }
-
-  static variable_list backward(AutogradContext* context, variable_list gradients) {
-    const variable_list s = context->get_saved_variables();
-    const at::Tensor& x = s[0];
-    const Maps maps = {{s[1], s[2], context->saved_data["epsilon"].toDouble()},
-                       {{s[3], s[6]}, {s[4], s[7]}, {s[5], s[8]}}};
-    const int64_t width = x.size(2), tokens = x.size(0) * x.size(1);
-    const at::Tensor dense[3] = {gradients[0].contiguous(), gradients[1].contiguous(),
-                                 gradients[2].contiguous()};
-    const float* upstream[3] = {Data(dense[0]), Data(dense[1]), Data(dense[2])};
-    const ProductType type = SavedType(context);
-    MapGradient sums[3] = {MapGradient(maps.maps[0], type), MapGradient(maps.maps[1], type),
-                           MapGradient(maps.maps[2], type)};
-    ShardedGradient norm_weight(s[1]), norm_bias(s[2]);
-    at::Tensor dx = at::empty_like(x);
-    float* to = dx.mutable_data_ptr<float>();
-    const float* from = Data(x);
-    ForShards(tokens, [&](int64_t shard, int64_t begin, int64_t end) {
-      NormTile tile(width);
-      const Floats dy(kTileTokens * width);
-      ForTiles(begin, end, [&](int64_t first, int64_t rows) {
-        bool is_begun = false;  // by the first of the three gradients that the tile has
-        for (int i = 0; i < 3; ++i) {
-          const int64_t joined_width = maps.maps[i].weight.size(0);
-          const float* gradient = upstream[i] + first * joined_width;
-          if (!HasNonZero(gradient, rows, joined_width, joined_width)) continue;
-          if (!is_begun) tile.Forward(from + first * width, rows, maps.norm);
-          sums[i].Add(tile.y.get(), gradient, rows, maps.maps[i], shard);
-          MapBackwardRows(gradient, rows, maps.maps[i], type, is_begun ? 1.0f : 0.0f, dy.get());
-          is_begun = true;
-        }
-        if (!is_begun) return ClearRows(rows, width, width, to + first * width);
-        tile.Backward(from + first * width, dy.get(), rows, maps.norm, nullptr, shard, &norm_weight,
-                      &norm_bias, to + first * width);
-      });
-    });
-    return {dx,
-            norm_weight.Total(),
-            norm_bias.Total(),
-            sums[0].weight.Total(),
-            sums[1].weight.Total(),
-            sums[2].weight.Total(),
-            sums[0].bias.Total(),
-            sums[1].bias.Total(),
-            sums[2].bias.Total(),
-            at::Tensor()};
-  }
-
- private:
-  struct Maps {
-    NormMap norm;
-    LinearMap maps[3];
-  };
-};
-
-// --- output projection + residual + LN + MLP + residual ---
 
 struct OutputMlpTensors {
   at::Tensor attended, residual;  // [B, N, H D], [B, N, E]
@@ -164,35 +52,52 @@ struct OutputMlpScratch {
   Floats wide, wide2, wide3, narrow;
 };
 
-// The forward of one tile: writes h [rows, E], the pre-activation u [rows, M] and the output.
-struct OutputMlpForward {
+// What forward and backward share.
+struct OutputMlp {
   const OutputMlpTensors& in;
   const DropoutRows attention_mask, hidden_mask, mlp_mask;
   const int64_t width, hidden_width;
 
-  explicit OutputMlpForward(const OutputMlpTensors& in)
+  explicit OutputMlp(const OutputMlpTensors& in)
       : in(in),
         attention_mask(in.dropout.attention_output, in.residual.size(1)),
         hidden_mask(in.dropout.hidden, in.residual.size(1)),
         mlp_mask(in.dropout.mlp_output, in.residual.size(1)),
         width(in.residual.size(2)),
         hidden_width(in.parameters.hidden.weight.size(0)) {}
+};
+
+// The output map can be missing.
+template <class Map>
+std::optional<Map> IfAny(const LinearMap& map, ProductType type) {
+  return map.weight.defined() ? std::optional<Map>(std::in_place, map, type) : std::nullopt;
+}
+
+// The forward of one tile: writes h [rows, E], the pre-activation u [rows, M] and the output.
+struct OutputMlpForward : OutputMlp {
+  const std::optional<ForwardMap> output;
+  const ForwardMap hidden, projection;
+
+  explicit OutputMlpForward(const OutputMlpTensors& in)
+      : OutputMlp(in),
+        output(IfAny<ForwardMap>(in.parameters.output, in.type)),
+        hidden(in.parameters.hidden, in.type),
+        projection(in.parameters.projection, in.type) {}
 
   void Tile(int64_t first, int64_t rows, OutputMlpScratch* scratch, float* h, float* u,
             float* out) const {
     const OutputMlpParameters& p = in.parameters;
     float* narrow = scratch->narrow.get();
     const float* attended = Data(in.attended) + first * in.attended.size(2);
-    if (p.output.weight.defined()) MapRows(attended, rows, p.output, in.type, narrow);
-    ApplyDropoutRows(attention_mask, first, rows, width,
-                     p.output.weight.defined() ? narrow : attended,
+    if (output) output->Rows(attended, rows, narrow);
+    ApplyDropoutRows(attention_mask, first, rows, width, output ? narrow : attended,
                      Data(in.residual) + first * width, h);
     scratch->norm.Forward(h, rows, p.norm);
-    MapRows(scratch->norm.y.get(), rows, p.hidden, in.type, u);
+    hidden.Rows(scratch->norm.y.get(), rows, u);
     float* activation = scratch->wide.get();
     ActivationRows(p.activation, u, rows * hidden_width, activation);
     ApplyDropoutRows(hidden_mask, first, rows, hidden_width, activation, nullptr, activation);
-    MapRows(activation, rows, p.projection, in.type, narrow);
+    projection.Rows(activation, rows, narrow);
     ApplyDropoutRows(mlp_mask, first, rows, width, narrow, h, out);
   }
 };
@@ -208,10 +113,24 @@ struct OutputMlpGradients {
   ShardedGradient norm_weight, norm_bias;
 };
 
+struct OutputMlpBackward : OutputMlp {
+  const std::optional<BackwardMap> output;
+  const BackwardMap hidden, projection;
+  const std::optional<ForwardMap> hidden_again;  // where the pre-activation was not stored
+
+  OutputMlpBackward(const OutputMlpTensors& in, bool makes_hidden)
+      : OutputMlp(in),
+        output(IfAny<BackwardMap>(in.parameters.output, in.type)),
+        hidden(in.parameters.hidden, in.type),
+        projection(in.parameters.projection, in.type),
+        hidden_again(makes_hidden ? IfAny<ForwardMap>(in.parameters.hidden, in.type)
+                                  : std::nullopt) {}
+};
+
 // The backward of one tile from the stored h, and u unless it is made again (null): the gradients
 // of attended and residual, and sums for the parameters. A tile without a gradient adds nothing to
 // these, and gives zeros.
-void OutputMlpBackwardTile(const OutputMlpForward& f, const float* h, const float* u,
+void OutputMlpBackwardTile(const OutputMlpBackward& f, const float* h, const float* u,
                            const float* gradient, int64_t first, int64_t rows, int64_t shard,
                            OutputMlpScratch* scratch, OutputMlpGradients* sums, float* d_attended,
                            float* d_residual) {
@@ -225,25 +144,25 @@ void OutputMlpBackwardTile(const OutputMlpForward& f, const float* h, const floa
         *du = scratch->wide2.get();
   scratch->norm.Forward(h, rows, p.norm);
   if (u == nullptr) {
-    MapRows(scratch->norm.y.get(), rows, p.hidden, f.in.type, scratch->wide3.get());
+    f.hidden_again->Rows(scratch->norm.y.get(), rows, scratch->wide3.get());
     u = scratch->wide3.get();
   }
   ApplyDropoutRows(f.mlp_mask, first, rows, f.width, gradient, nullptr, narrow);
-  MapBackwardRows(narrow, rows, p.projection, f.in.type, 0.0f, du);
+  f.projection.Rows(narrow, rows, 0.0f, du);
   ActivationBackwardRows(p.activation, u, rows * f.hidden_width, activation, du);
   ApplyDropoutRowsToBoth(f.hidden_mask, first, rows, f.hidden_width, activation, du);
   sums->projection.Add(activation, narrow, rows, p.projection, shard);
   sums->hidden.Add(scratch->norm.y.get(), du, rows, p.hidden, shard);
-  MapBackwardRows(du, rows, p.hidden, f.in.type, 0.0f, narrow);
+  f.hidden.Rows(du, rows, 0.0f, narrow);
   scratch->norm.Backward(h, narrow, rows, p.norm, gradient, shard, &sums->norm_weight,
                          &sums->norm_bias, d_residual);
-  if (!p.output.weight.defined()) {
+  if (!f.output) {
     ApplyDropoutRows(f.attention_mask, first, rows, f.width, d_residual, nullptr, d_attended);
     return;
   }
   ApplyDropoutRows(f.attention_mask, first, rows, f.width, d_residual, nullptr, narrow);
   sums->output.Add(Data(f.in.attended) + first * joined_width, narrow, rows, p.output, shard);
-  MapBackwardRows(narrow, rows, p.output, f.in.type, 0.0f, d_attended);
+  f.output->Rows(narrow, rows, 0.0f, d_attended);
 }
 
 class OutputMlpFunction : public torch::autograd::Function<OutputMlpFunction> {
@@ -285,8 +204,8 @@ class OutputMlpFunction : public torch::autograd::Function<OutputMlpFunction> {
   static variable_list backward(AutogradContext* context, variable_list gradients) {
     const variable_list s = context->get_saved_variables();
     const OutputMlpTensors in = Load(context, s);
-    const OutputMlpForward forward(in);
-    const int64_t width = forward.width, hidden_width = forward.hidden_width,
+    const OutputMlpBackward backward(in, /*makes_hidden=*/!s[10].defined());
+    const int64_t width = backward.width, hidden_width = backward.hidden_width,
                   joined_width = in.attended.size(2);
     const at::Tensor gradient = gradients[0].contiguous();
     at::Tensor d_attended = at::empty_like(in.attended), d_residual = at::empty_like(gradient);
@@ -298,7 +217,7 @@ class OutputMlpFunction : public torch::autograd::Function<OutputMlpFunction> {
     ForShards(gradient.size(0) * gradient.size(1), [&](int64_t shard, int64_t begin, int64_t end) {
       OutputMlpScratch scratch(width, hidden_width, /*makes_hidden=*/all_u == nullptr);
       ForTiles(begin, end, [&](int64_t first, int64_t rows) {
-        OutputMlpBackwardTile(forward, h + first * width,
+        OutputMlpBackwardTile(backward, h + first * width,
                               all_u ? all_u + first * hidden_width : nullptr,
                               upstream + first * width, first, rows, shard, &scratch, &sums,
                               to_attended + first * joined_width, to_residual + first * width);
@@ -335,7 +254,7 @@ class OutputMlpFunction : public torch::autograd::Function<OutputMlpFunction> {
 
   static OutputMlpTensors Load(AutogradContext* context, const variable_list& s) {
     OutputMlpTensors in;
-    in.type = SavedType(context);
+    in.type = static_cast<ProductType>(context->saved_data["type"].toInt());
     in.attended = s[0];
     in.residual = s[9];  // this is h; only its shape is read
     in.parameters.output = {s[1], s[2]};
@@ -354,16 +273,6 @@ class OutputMlpFunction : public torch::autograd::Function<OutputMlpFunction> {
 }  // namespace
 
 namespace internal {
-
-Qkv NormQkvTiled(const at::Tensor& x, const NormQkvParameters& p) {
-  const variable_list out = NormQkvFunction::apply(
-      x.contiguous(), p.norm.weight, p.norm.bias, p.query.weight, p.key.weight, p.value.weight,
-      IfDefined(p.query.bias), IfDefined(p.key.bias), IfDefined(p.value.bias), p.norm.epsilon);
-  const auto split = [&](const at::Tensor& t) {
-    return t.view({x.size(0), x.size(1), p.heads, -1}).transpose(1, 2);
-  };
-  return {split(out[0]), split(out[1]), split(out[2])};
-}
 
 at::Tensor OutputMlpTiled(const at::Tensor& attended, const at::Tensor& residual,
                           const OutputMlpParameters& p, const OutputMlpDropout& dropout) {
