@@ -44,8 +44,8 @@ at::Tensor ProjectOutput(const at::Tensor& attended, const LinearMap& output) {
 
 at::Tensor Mlp(const at::Tensor& y, const OutputMlpParameters& parameters,
                const DropoutKey& hidden_dropout) {
-  const at::Tensor hidden = Activate(ApplyLinear(y, parameters.hidden), parameters.activation);
-  return ApplyLinear(Dropout(hidden, hidden_dropout), parameters.projection);
+  const bool is_tiled = DispatchKernel(kLayerNeeds, {y}) != KernelPath::kGeneric;
+  return (is_tiled ? internal::MlpTiled : internal::MlpGeneric)(y, parameters, hidden_dropout);
 }
 
 namespace internal {
@@ -54,12 +54,18 @@ Qkv NormQkvGeneric(const at::Tensor& x, const NormQkvParameters& parameters) {
   return ProjectQkv(LayerNorm(x, parameters.norm), parameters);
 }
 
+at::Tensor MlpGeneric(const at::Tensor& y, const OutputMlpParameters& parameters,
+                      const DropoutKey& hidden_dropout) {
+  const at::Tensor hidden = Activate(ApplyLinear(y, parameters.hidden), parameters.activation);
+  return ApplyLinear(Dropout(hidden, hidden_dropout), parameters.projection);
+}
+
 at::Tensor OutputMlpGeneric(const at::Tensor& attended, const at::Tensor& residual,
                             const OutputMlpParameters& parameters,
                             const OutputMlpDropout& dropout) {
   const at::Tensor h =
       DropoutAdd(ProjectOutput(attended, parameters.output), residual, dropout.attention_output);
-  return DropoutAdd(Mlp(LayerNorm(h, parameters.norm), parameters, dropout.hidden), h,
+  return DropoutAdd(MlpGeneric(LayerNorm(h, parameters.norm), parameters, dropout.hidden), h,
                     dropout.mlp_output);
 }
 

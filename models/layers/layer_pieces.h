@@ -61,6 +61,10 @@ namespace internal {
 // The two forms, for tests that hold one against the other.
 Qkv NormQkvGeneric(const at::Tensor& x, const NormQkvParameters& parameters);
 Qkv NormQkvTiled(const at::Tensor& x, const NormQkvParameters& parameters);
+at::Tensor MlpGeneric(const at::Tensor& y, const OutputMlpParameters& parameters,
+                      const DropoutKey& hidden_dropout);
+at::Tensor MlpTiled(const at::Tensor& y, const OutputMlpParameters& parameters,
+                    const DropoutKey& hidden_dropout);
 at::Tensor OutputMlpGeneric(const at::Tensor& attended, const at::Tensor& residual,
                             const OutputMlpParameters& parameters, const OutputMlpDropout& dropout);
 at::Tensor OutputMlpTiled(const at::Tensor& attended, const at::Tensor& residual,

@@ -136,6 +136,31 @@ TEST(LayerPiecesTest, OutputMlpTiledEqualsGeneric) {
   }
 }
 
+// The pre-activation of the widest is stored, that of the others is made again.
+TEST(LayerPiecesTest, MlpTiledEqualsGeneric) {
+  for (const KernelPath path : AvailableKernelPaths()) {
+    ScopedKernelPath use(path);
+    for (const ActivationKind kind : kActivations) {
+      for (const auto& [width, hidden] : {std::pair{24, 40}, {13, 7}, {136, 24}}) {
+        Leaves leaves;
+        const at::Tensor y = leaves.Make({3, 211, width});
+        OutputMlpParameters p;
+        p.hidden = leaves.Linear(hidden, width);
+        p.projection = leaves.Linear(width, hidden);
+        p.activation = kind;
+        const at::Tensor ids = at::tensor(std::vector<int64_t>{8, 1, 4}, at::kLong);
+        const at::Tensor g = at::randn({3, 211, width});
+        for (const DropoutKey& key : {DropoutKey{0.2, 1, 2, 4, ids}, DropoutKey()}) {
+          const auto loss = [&](auto* mlp) { return ((*mlp)(y, p, key) * g).sum(); };
+          ExpectClose({internal::MlpTiled(y, p, key)}, {internal::MlpGeneric(y, p, key)});
+          ExpectClose(leaves.Gradients([&] { return loss(internal::MlpTiled); }),
+                      leaves.Gradients([&] { return loss(internal::MlpGeneric); }));
+        }
+      }
+    }
+  }
+}
+
 // The tiles round the factors of products, and their sums stay in float32.
 void ExpectBfloat16NearFloat32() {
   at::manual_seed(8);

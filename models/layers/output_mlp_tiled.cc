@@ -17,12 +17,18 @@
 #include "models/kernels/token_tiles.h"
 #include "models/kernels/zero_rows.h"
 #include "models/layers/layer_pieces.h"
+#include "models/layers/mlp_tile.h"
 #include "models/layers/norm_tile.h"
 
 namespace lra {
 namespace {
 
 using internal::Data;
+using internal::IsHiddenStored;
+using internal::MlpBackward;
+using internal::MlpForward;
+using internal::MlpGradients;
+using internal::MlpScratch;
 using internal::NormTile;
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
@@ -35,33 +41,24 @@ struct OutputMlpTensors {
   ProductType type = ActiveProductType();
 };
 
-// The pre-activation is the largest tensor of a layer. Of narrow models it is made again in the
-// backward, which costs 2 E operations a number: with AVX-512 about what writing and reading it
-// would, with AVX2 some percent of a step more.
-bool IsHiddenStored(int64_t width) { return width > 128; }
-
 // Scratch memory for the loops over tiles.
 struct OutputMlpScratch {
   OutputMlpScratch(int64_t width, int64_t hidden_width, bool makes_hidden)
-      : norm(width),
-        wide(kTileTokens * hidden_width),
-        wide2(kTileTokens * hidden_width),
-        wide3(makes_hidden ? kTileTokens * hidden_width : 0),
-        narrow(kTileTokens * width) {}
+      : norm(width), mlp(hidden_width, makes_hidden), narrow(kTileTokens * width) {}
   NormTile norm;
-  Floats wide, wide2, wide3, narrow;
+  MlpScratch mlp;
+  Floats narrow;
 };
 
 // What forward and backward share.
 struct OutputMlp {
   const OutputMlpTensors& in;
-  const DropoutRows attention_mask, hidden_mask, mlp_mask;
+  const DropoutRows attention_mask, mlp_mask;
   const int64_t width, hidden_width;
 
   explicit OutputMlp(const OutputMlpTensors& in)
       : in(in),
         attention_mask(in.dropout.attention_output, in.residual.size(1)),
-        hidden_mask(in.dropout.hidden, in.residual.size(1)),
         mlp_mask(in.dropout.mlp_output, in.residual.size(1)),
         width(in.residual.size(2)),
         hidden_width(in.parameters.hidden.weight.size(0)) {}
@@ -76,55 +73,42 @@ std::optional<Map> IfAny(const LinearMap& map, ProductType type) {
 // The forward of one tile: writes h [rows, E], the pre-activation u [rows, M] and the output.
 struct OutputMlpForward : OutputMlp {
   const std::optional<ForwardMap> output;
-  const ForwardMap hidden, projection;
+  const MlpForward mlp;
 
   explicit OutputMlpForward(const OutputMlpTensors& in)
       : OutputMlp(in),
         output(IfAny<ForwardMap>(in.parameters.output, in.type)),
-        hidden(in.parameters.hidden, in.type),
-        projection(in.parameters.projection, in.type) {}
+        mlp(in.parameters, in.dropout.hidden, in.residual.size(1), in.type) {}
 
   void Tile(int64_t first, int64_t rows, OutputMlpScratch* scratch, float* h, float* u,
             float* out) const {
-    const OutputMlpParameters& p = in.parameters;
     float* narrow = scratch->narrow.get();
     const float* attended = Data(in.attended) + first * in.attended.size(2);
     if (output) output->Rows(attended, rows, narrow);
     ApplyDropoutRows(attention_mask, first, rows, width, output ? narrow : attended,
                      Data(in.residual) + first * width, h);
-    scratch->norm.Forward(h, rows, p.norm);
-    hidden.Rows(scratch->norm.y.get(), rows, u);
-    float* activation = scratch->wide.get();
-    ActivationRows(p.activation, u, rows * hidden_width, activation);
-    ApplyDropoutRows(hidden_mask, first, rows, hidden_width, activation, nullptr, activation);
-    projection.Rows(activation, rows, narrow);
+    scratch->norm.Forward(h, rows, in.parameters.norm);
+    mlp.Rows(scratch->norm.y.get(), first, rows, scratch->mlp.activation.get(), u, narrow);
     ApplyDropoutRows(mlp_mask, first, rows, width, narrow, h, out);
   }
 };
 
 struct OutputMlpGradients {
   OutputMlpGradients(const OutputMlpParameters& p, ProductType type)
-      : output(p.output, type),
-        hidden(p.hidden, type),
-        projection(p.projection, type),
-        norm_weight(p.norm.weight),
-        norm_bias(p.norm.bias) {}
-  MapGradient output, hidden, projection;
+      : output(p.output, type), mlp(p, type), norm_weight(p.norm.weight), norm_bias(p.norm.bias) {}
+  MapGradient output;
+  MlpGradients mlp;
   ShardedGradient norm_weight, norm_bias;
 };
 
 struct OutputMlpBackward : OutputMlp {
   const std::optional<BackwardMap> output;
-  const BackwardMap hidden, projection;
-  const std::optional<ForwardMap> hidden_again;  // where the pre-activation was not stored
+  const MlpBackward mlp;
 
   OutputMlpBackward(const OutputMlpTensors& in, bool makes_hidden)
       : OutputMlp(in),
         output(IfAny<BackwardMap>(in.parameters.output, in.type)),
-        hidden(in.parameters.hidden, in.type),
-        projection(in.parameters.projection, in.type),
-        hidden_again(makes_hidden ? IfAny<ForwardMap>(in.parameters.hidden, in.type)
-                                  : std::nullopt) {}
+        mlp(in.parameters, in.dropout.hidden, in.residual.size(1), in.type, makes_hidden) {}
 };
 
 // The backward of one tile from the stored h, and u unless it is made again (null): the gradients
@@ -140,20 +124,11 @@ void OutputMlpBackwardTile(const OutputMlpBackward& f, const float* h, const flo
     ClearRows(rows, f.width, f.width, d_residual);
     return ClearRows(rows, joined_width, joined_width, d_attended);
   }
-  float *narrow = scratch->narrow.get(), *activation = scratch->wide.get(),
-        *du = scratch->wide2.get();
+  float* narrow = scratch->narrow.get();
   scratch->norm.Forward(h, rows, p.norm);
-  if (u == nullptr) {
-    f.hidden_again->Rows(scratch->norm.y.get(), rows, scratch->wide3.get());
-    u = scratch->wide3.get();
-  }
   ApplyDropoutRows(f.mlp_mask, first, rows, f.width, gradient, nullptr, narrow);
-  f.projection.Rows(narrow, rows, 0.0f, du);
-  ActivationBackwardRows(p.activation, u, rows * f.hidden_width, activation, du);
-  ApplyDropoutRowsToBoth(f.hidden_mask, first, rows, f.hidden_width, activation, du);
-  sums->projection.Add(activation, narrow, rows, p.projection, shard);
-  sums->hidden.Add(scratch->norm.y.get(), du, rows, p.hidden, shard);
-  f.hidden.Rows(du, rows, 0.0f, narrow);
+  f.mlp.Rows(scratch->norm.y.get(), u, narrow, first, rows, shard, &scratch->mlp, &sums->mlp,
+             narrow);
   scratch->norm.Backward(h, narrow, rows, p.norm, gradient, shard, &sums->norm_weight,
                          &sums->norm_bias, d_residual);
   if (!f.output) {
@@ -193,7 +168,7 @@ class OutputMlpFunction : public torch::autograd::Function<OutputMlpFunction> {
       const Floats tile_h(needs_gradient ? 0 : kTileTokens * width);
       ForTiles(begin, end, [&](int64_t first, int64_t rows) {
         forward.Tile(first, rows, &scratch, all_h ? all_h + first * width : tile_h.get(),
-                     all_u ? all_u + first * hidden_width : scratch.wide2.get(),
+                     all_u ? all_u + first * hidden_width : scratch.mlp.gradient.get(),
                      to + first * width);
       });
     });
@@ -229,10 +204,10 @@ class OutputMlpFunction : public torch::autograd::Function<OutputMlpFunction> {
             sums.output.bias.Total(),
             sums.norm_weight.Total(),
             sums.norm_bias.Total(),
-            sums.hidden.weight.Total(),
-            sums.hidden.bias.Total(),
-            sums.projection.weight.Total(),
-            sums.projection.bias.Total(),
+            sums.mlp.hidden.weight.Total(),
+            sums.mlp.hidden.bias.Total(),
+            sums.mlp.projection.weight.Total(),
+            sums.mlp.projection.bias.Total(),
             at::Tensor(),
             at::Tensor()};
   }
