@@ -49,6 +49,8 @@ expect 0 'wrote mine.textproto' "$lra" init mine.textproto "${smoke[@]}" --atten
 expect 2 'mine.textproto: exists already' "$lra" init mine.textproto --task listops
 expect 2 'did you mean "listops"' "$lra" init other.textproto --task listop
 expect 0 'listops linear seed 0: .*test' "$lra" train --config mine.textproto --quiet --out mine
+expect 0 '^note: numerics.precision=BF16: kernels baseline have no products in bfloat16' env LRA_KERNELS=baseline "$lra" train \
+  --config mine.textproto --set numerics.precision=BF16 --out rounded
 expect 2 "^note: $work/data/listops holds other data than is pinned for listops" "$lra" train --task listops --preset smoke --attention linear --out mine
 expect 1 'differ in 5 fields' "$lra" diff "$run" mine
 [ "$(grep -c '^provenance' out)" = 5 ] || { echo "FAILED: a run file is not what its flags are: $(cat out)"; failures=$((failures + 1)); }

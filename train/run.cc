@@ -19,6 +19,7 @@
 #include "lra/status_macros.h"
 #include "lra/temporary_name.h"
 #include "models/base/device_work.h"
+#include "models/base/product_type.h"
 #include "models/base/runtime.h"
 #include "models/base/torch_status.h"
 #include "run_folder/checkpoint.h"
@@ -186,6 +187,13 @@ void NoteSmallSplit(const Run& run) {
             << " examples: every batch is the whole split\n";
 }
 
+void NoteSlowBfloat16(const Run& run, at::Device device) {
+  const bool is_rounded = run.config().numerics().precision() == NumericsConfig::BF16;
+  if (!is_rounded || !device.is_cpu() || run.request.runtime.quiet()) return;
+  const std::string why = WhyBfloat16IsSlow();
+  if (!why.empty()) std::cerr << "note: numerics.precision=BF16: " << why << "\n";
+}
+
 // What a rank does by itself before the run begins.
 absl::Status Open(Run* run) {
   const TrainRequest& request = run->request;
@@ -200,6 +208,7 @@ absl::Status Open(Run* run) {
   LRA_RETURN_IF_ERROR(CheckTask(request, run->data.manifest(), run->train.spec()));
   PrintWarnings(*run);
   NoteSmallSplit(*run);
+  NoteSlowBfloat16(*run, device);
   LRA_RETURN_IF_ERROR(CheckTrainingFits(*run, device.is_cpu()));
   LRA_RETURN_IF_ERROR(CatchTorch([&] {
     LRA_ASSIGN_OR_RETURN(run->model, request.make_classifier(run->config(), run->train.spec()));

@@ -1,5 +1,6 @@
 #include "models/base/product_type.h"
 
+#include "absl/strings/str_cat.h"
 #include "models/base/cuda_library.h"
 #include "models/base/kernel_path.h"
 
@@ -26,6 +27,19 @@ std::string KernelsName(at::Device device, bool is_bfloat16) {
   const KernelPath path = ActiveKernelPath();
   if (is_bfloat16 && HasBfloat16Products()) return std::string(KernelPathName(path)) + "+bfloat16";
   return KernelPathName(path == KernelPath::kAmx ? KernelPath::kAvx512 : path);
+}
+
+std::string WhyBfloat16IsSlow() {
+  if (!HasBfloat16Products()) {
+    return absl::StrCat("kernels ", KernelPathName(ActiveKernelPath()),
+                        " have no products in bfloat16, LibTorch's autocast computes them: a step "
+                        "takes several times as long as in FLOAT32");
+  }
+#if defined(__x86_64__)
+  if (ActiveKernelPath() == KernelPath::kAvx512 && __builtin_cpu_is("intel"))
+    return "without AMX an Intel processor multiplies in bfloat16 more slowly than in FLOAT32";
+#endif
+  return "";
 }
 
 ProductType ActiveProductType() { return type_of_thread; }

@@ -23,6 +23,10 @@ bool HasBfloat16Products();
 // take (models/base/cuda_library.h), or "aten": LibTorch alone.
 std::string KernelsName(at::Device device, bool is_bfloat16);
 
+// Why a step on the CPU takes longer with products in bfloat16 than in float32, as measured
+// (docs/performance.md#bfloat16); empty where it does not.
+std::string WhyBfloat16IsSlow();
+
 // The type in which kernels called by this thread multiply: kFloat32 where no scope says otherwise.
 ProductType ActiveProductType();
 

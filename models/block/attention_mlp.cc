@@ -5,7 +5,7 @@
 //   AFTER:  h = norm(x + drop(attention(x) Wo + bo)),  y = norm(h + drop(mlp(h)))
 //   mlp(z) = drop(f(z W1 + b1)) W2 + b2, f = model.activation
 // Layer norms before the halves run in the fused pieces (models/layers/layer_pieces.h); batch norms
-// and norms behind the halves in a generic composition.
+// and norms behind the halves in a composition whose maps and MLP are fused by themselves.
 #include <ATen/TensorOperators.h>
 
 #include <utility>
@@ -86,10 +86,10 @@ class AttentionMlp : public AttentionBlock {
     const OutputMlpDropout keys = Keys(input.run);
     const bool is_fused = !part().is_post_norm() && norm_.is_layer_norm();
     return is_fused ? OutputMlp(attended, input.x, mlp_, keys)
-                    : FinishGeneric(attended, input, keys);  // [B, N, E]
+                    : FinishInParts(attended, input, keys);  // [B, N, E]
   }
 
-  at::Tensor FinishGeneric(const at::Tensor& attended, const BlockInput& input,
+  at::Tensor FinishInParts(const at::Tensor& attended, const BlockInput& input,
                            const OutputMlpDropout& keys) const {
     const BatchStatistics statistics = input.run.statistics;
     const at::Tensor h =

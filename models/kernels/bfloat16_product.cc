@@ -164,7 +164,7 @@ LRA_TARGET_BFLOAT16 inline LRA_ALWAYS_INLINE __m512i PairAt(const RoundedBlock& 
   return Interleave(_mm512_cvtne2ps_pbh(LoadRow(block, r + 1, c), LoadRow(block, r, c)));
 }
 
-// 32 rows from r on, whose memory is read once and in order.
+// 32 rows at a time, so that their memory is read once and in order.
 LRA_TARGET_BFLOAT16 void RoundColumnsAvx512(const RoundedBlock& block, int64_t padded_rows,
                                             BFloat16* out) {
   for (int64_t r = 0; r < padded_rows; r += 32) {

@@ -205,6 +205,10 @@ void MultiplySlice(ProductType type, const Slice& slice, int64_t n, const Start&
   }
 }
 
+int64_t WidestPanelOf(ProductType type) {
+  return type == ProductType::kBfloat16 ? Bfloat16Slice::WidestPanel() : FloatSlice::WidestPanel();
+}
+
 template <class Body>
 void ForSlices(int64_t k, Body body) {
   for (int64_t first = 0; first < k; first += kInnerSlice)
@@ -222,14 +226,15 @@ void Gemm(int64_t m, int64_t n, int64_t k, MatrixView a, MatrixView b, float bet
 }
 
 PackedMatrix::PackedMatrix(int64_t n, int64_t k, MatrixView b, ProductType type)
-    : n_(n), k_(k), type_(type) {
+    : n_(n), k_(k), type_(type), widest_panel_(WidestPanelOf(type)) {
+  LRA_CHECK(k > 0);
   const bool is_rounded = type == ProductType::kBfloat16;
   // Only the last slice can have an odd number of rows.
   const int64_t size = RoundUp(n, kLaneStep) * (is_rounded ? RoundUp(k, 2) : k);
   memory_ = at::empty({size}, is_rounded ? at::kBFloat16 : at::kFloat);
   float* floats = is_rounded ? nullptr : memory_.mutable_data_ptr<float>();
   BFloat16* pairs = is_rounded ? memory_.mutable_data_ptr<BFloat16>() : nullptr;
-  const Panels panels(n, is_rounded ? WidestBfloat16Panel() : kPanelLanes);
+  const Panels panels(n, widest_panel_);
   ForSlices(k, [&](int64_t first, int64_t inner) {
     for (int64_t panel = 0; panel < panels.count(); ++panel) {
       const MatrixView from = From(b, first, panels.First(panel));
@@ -245,25 +250,29 @@ PackedMatrix::PackedMatrix(int64_t n, int64_t k, MatrixView b, ProductType type)
   });
 }
 
-const float* PackedMatrix::Floats(int64_t first) const {
+bool PackedMatrix::IsFor(ProductType type) const {
+  return type == type_ && widest_panel_ == WidestPanelOf(type);
+}
+
+const float* PackedMatrix::FloatPanels(int64_t first) const {
   return memory_.const_data_ptr<float>() + RoundUp(n_, kLaneStep) * first;
 }
 
-const BFloat16* PackedMatrix::Pairs(int64_t first) const {
+const BFloat16* PackedMatrix::PairPanels(int64_t first) const {
   return memory_.const_data_ptr<BFloat16>() + RoundUp(n_, kLaneStep) * first;
 }
 
 void Gemm(int64_t m, MatrixView a, const PackedMatrix& b, const float* bias, float beta, float* out,
           int64_t out_stride) {
-  LRA_CHECK(bias == nullptr || beta == 0.0f);
+  LRA_CHECK(b.IsFor(b.type()) && (bias == nullptr || beta == 0.0f));
   const bool is_rounded = b.type() == ProductType::kBfloat16;
   ForSlices(b.k(), [&](int64_t first, int64_t inner) {
     const Slice slice = {m,
                          inner,
                          From(a, 0, first),
                          MatrixView(),
-                         is_rounded ? nullptr : b.Floats(first),
-                         is_rounded ? b.Pairs(first) : nullptr};
+                         is_rounded ? nullptr : b.FloatPanels(first),
+                         is_rounded ? b.PairPanels(first) : nullptr};
     const Start start = {beta != 0.0f || first > 0, bias};
     MultiplySlice(b.type(), slice, b.n(), start, out, out_stride);
   });

@@ -27,21 +27,24 @@ void Gemm(int64_t m, int64_t n, int64_t k, MatrixView a, MatrixView b, float bet
           int64_t out_stride, ProductType type = ProductType::kFloat32);
 
 // b [k, n] for many products: laid out once, as Gemm() does for itself in each of them, for the
-// kernel path that is active when this is made.
+// kernel path that is active when this is made. k is at least 1. Any number of threads may read it.
 class PackedMatrix {
  public:
   PackedMatrix(int64_t n, int64_t k, MatrixView b, ProductType type);
   int64_t n() const { return n_; }
   int64_t k() const { return k_; }
   ProductType type() const { return type_; }
-  // The rows from `first` on, which begins a slice of Gemm()'s sums: panel behind panel. In
-  // float32, and in bfloat16.
-  const float* Floats(int64_t first) const;
-  const c10::BFloat16* Pairs(int64_t first) const;
+  // Whether products of this type would lay it out so on the active kernel path.
+  bool IsFor(ProductType type) const;
+  // Where the panels of the slice lie that begins at row `first` of b: those in float32, and those
+  // in bfloat16.
+  const float* FloatPanels(int64_t first) const;
+  const c10::BFloat16* PairPanels(int64_t first) const;
 
  private:
   int64_t n_, k_;
   ProductType type_;
+  int64_t widest_panel_;
   at::Tensor memory_;
 };
 // Gemm() with b laid out, and the same bits; where there is a bias [n], beta is 0, and each row of

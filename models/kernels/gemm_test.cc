@@ -5,6 +5,7 @@
 #include <ATen/ops/full.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/randn.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -121,6 +122,10 @@ TEST(GemmTest, AFactorThatIsLaidOutOnceGivesTheSameBits) {
     const ScopedKernelPath use(path);
     ExpectSameBits(ProductType::kFloat32);
   }
+}
+
+TEST(GemmTest, AFactorThatIsRoundedOnceGivesTheSameBits) {
+  at::manual_seed(5);
   ForBfloat16Paths([] { ExpectSameBits(ProductType::kBfloat16); });
 }
 
@@ -169,8 +174,10 @@ TEST(GemmTest, ScopesChooseBfloat16WhereThereIsIt) {
   EXPECT_EQ(KernelsName(at::kCPU, false),
             KernelPathName(path == KernelPath::kAmx ? KernelPath::kAvx512 : path));
   EXPECT_EQ(KernelsName(at::kCPU, true) != KernelsName(at::kCPU, false), HasBfloat16Products());
+  if (path == KernelPath::kAmx) EXPECT_EQ(WhyBfloat16IsSlow(), "");
   const ScopedKernelPath use(KernelPath::kBaseline);
   EXPECT_EQ(KernelsName(at::kCPU, true), "baseline");
+  EXPECT_THAT(WhyBfloat16IsSlow(), testing::HasSubstr("several times as long"));
   const ProductTypeScope wants(true);
   EXPECT_EQ(ActiveProductType(), ProductType::kFloat32);
 }

@@ -7,6 +7,7 @@
 
 #include <vector>
 
+#include "lra/check.h"
 #include "models/base/optional_tensor.h"
 #include "models/kernels/dispatch.h"
 #include "models/kernels/gemm.h"
@@ -23,15 +24,14 @@ constexpr KernelNeeds kMapNeeds = {.follows_autocast = true};
 
 int64_t RowsOf(const at::Tensor& x) { return x.size(-1) == 0 ? 0 : x.numel() / x.size(-1); }
 
-// For few rows, which are tokens, tiles are not worth their way; in bfloat16 they are taken for any
-// number, so that a short batch is computed as all others are.
 bool IsTiled(const at::Tensor& x, const LinearMap& map) {
-  const bool is_large = RowsOf(x) >= kTileTokens || ActiveProductType() == ProductType::kBfloat16;
-  return is_large && DispatchKernel(kMapNeeds, {x, map.weight, map.bias}) != KernelPath::kGeneric;
+  return AreTiled(RowsOf(x)) &&
+         DispatchKernel(kMapNeeds, {x, map.weight, map.bias}) != KernelPath::kGeneric;
 }
 
 // W^T [in, out] or W [out, in] for products.
 PackedMatrix LaidOut(const LinearMap& map, bool is_forward, ProductType type) {
+  LRA_CHECK(map.weight.is_contiguous());
   const int64_t to = map.weight.size(0), from = map.weight.size(1);
   const MatrixView weight = {map.weight.const_data_ptr<float>(), from, is_forward};
   return is_forward ? PackedMatrix(to, from, weight, type) : PackedMatrix(from, to, weight, type);
@@ -88,8 +88,12 @@ at::Tensor ApplyLinear(const at::Tensor& x, const LinearMap& map) {
   return LinearFunction::apply(x.contiguous(), map.weight.contiguous(), IfDefined(map.bias));
 }
 
+bool AreTiled(int64_t rows) {
+  return rows >= kTileTokens || ActiveProductType() == ProductType::kBfloat16;
+}
+
 ForwardMap::ForwardMap(const LinearMap& map, ProductType type)
-    : found_(type == ProductType::kFloat32 ? PackedWeightsScope::Find(map.weight) : nullptr),
+    : found_(PackedWeightsScope::Find(map.weight, type)),
       own_(found_ == nullptr ? std::optional(LaidOut(map, /*is_forward=*/true, type))
                              : std::nullopt),
       bias_(map.bias) {}

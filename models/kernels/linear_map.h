@@ -26,10 +26,15 @@ at::Tensor ApplyLinear(const at::Tensor& x, const LinearMap& map);
 
 // --- For kernels that work on tiles of rows: dense float32 on the CPU, on one thread ---
 
-// A map from its inputs to its outputs, with W laid out for the products of many tiles.
+// Whether maps of so many rows are tiled: few in float32 are not worth the way, and in bfloat16 any
+// number is, so that a short batch is computed as all others are.
+bool AreTiled(int64_t rows);
+
+// A map from its inputs to its outputs, with W laid out for the products of many tiles. Threads may
+// share it.
 class ForwardMap {
  public:
-  // In a PackedWeightsScope of this thread, and in float32, W is not laid out again.
+  // In a PackedWeightsScope of this thread W is not laid out again.
   ForwardMap(const LinearMap& map, ProductType type);
   // out [rows, out] = x [rows, in] W^T + b
   void Rows(const float* x, int64_t rows, float* out) const;

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <thread>
 #include <vector>
 
 #include "models/base/bfloat16_paths_test_util.h"
@@ -17,6 +18,8 @@
 
 namespace lra {
 namespace {
+
+constexpr ProductType kFloat32 = ProductType::kFloat32;
 
 // The output, and the gradients of x, weight and bias.
 template <class Apply>
@@ -51,27 +54,52 @@ void ExpectLinear(int64_t in, int64_t out, bool has_bias, double tolerance) {
   }
 }
 
-// A map of one tensor of x, with and without a scope.
-at::Tensor Mapped(const at::Tensor& x, const LinearMap& map, PackedWeights* weights) {
+// A map of one tensor of x, with and without a scope; other threads may use it, too.
+at::Tensor Mapped(const at::Tensor& x, const LinearMap& map, PackedWeights* weights,
+                  ProductType type) {
   const at::Tensor out = at::empty({x.size(0), map.weight.size(0)});
   const PackedWeightsScope scope(weights);
-  ForwardMap(map, ProductType::kFloat32)
-      .Rows(x.const_data_ptr<float>(), x.size(0), out.mutable_data_ptr<float>());
+  const ForwardMap forward(map, type);
+  std::thread([&] {
+    forward.Rows(x.const_data_ptr<float>(), x.size(0), out.mutable_data_ptr<float>());
+  }).join();
   return out;
+}
+
+void ExpectKeptWeights(ProductType type) {
+  const LinearMap map = {at::randn({70, 600}), at::randn({70})};
+  const at::Tensor x = at::randn({3, 600});
+  PackedWeights weights({map.bias, map.weight, at::Tensor()});
+  EXPECT_NE(weights.Find(map.weight, type), nullptr);
+  const at::Tensor expected = Mapped(x, map, nullptr, type);
+  EXPECT_TRUE(Mapped(x, map, &weights, type).equal(expected));
+  // A weight that changed is laid out anew, but for what writes through a pointer.
+  map.weight.mutable_data_ptr<float>()[0] += 1;
+  EXPECT_FALSE(Mapped(x, map, nullptr, type).equal(expected));
+  EXPECT_TRUE(Mapped(x, map, &weights, type).equal(expected));
+  map.weight.mul_(2);
+  EXPECT_TRUE(Mapped(x, map, &weights, type).equal(Mapped(x, map, nullptr, type)));
 }
 
 TEST(LinearMapTest, WeightsThatAreLaidOutOnceGiveTheSameBits) {
   at::manual_seed(7);
+  ExpectKeptWeights(kFloat32);
+}
+
+TEST(LinearMapTest, WeightsThatAreRoundedOnceGiveTheSameBits) {
+  at::manual_seed(7);
+  ForBfloat16Paths([] { ExpectKeptWeights(ProductType::kBfloat16); });
+}
+
+// One layout is kept, for the type that was last asked for, and for the path.
+TEST(LinearMapTest, WeightsAreLaidOutAnewForAnotherTypeOrPath) {
   const LinearMap map = {at::randn({70, 600}), at::randn({70})};
   const at::Tensor x = at::randn({3, 600});
-  PackedWeights weights({map.bias, map.weight, at::Tensor()});
-  EXPECT_NE(weights.Find(map.weight), nullptr);
-  const at::Tensor expected = Mapped(x, map, nullptr);
-  EXPECT_TRUE(Mapped(x, map, &weights).equal(expected));
-  // A weight that changed is laid out anew.
-  map.weight.mul_(2);
-  EXPECT_FALSE(Mapped(x, map, nullptr).equal(expected));
-  EXPECT_TRUE(Mapped(x, map, &weights).equal(Mapped(x, map, nullptr)));
+  PackedWeights weights({map.weight});
+  ForBfloat16Paths([&] {
+    for (const ProductType type : {ProductType::kBfloat16, ProductType::kFloat32})
+      EXPECT_TRUE(Mapped(x, map, &weights, type).equal(Mapped(x, map, nullptr, type)));
+  });
 }
 
 // Whoever gets the memory of a weight that was given other memory is not that weight.
@@ -79,9 +107,9 @@ TEST(LinearMapTest, MemoryOfAWeightIsKept) {
   const at::Tensor weight = at::randn({4, 6});
   const void* const memory = weight.const_data_ptr();
   PackedWeights weights({weight});
-  EXPECT_NE(weights.Find(weight), nullptr);
+  EXPECT_NE(weights.Find(weight, kFloat32), nullptr);
   weight.set_data(at::randn({4, 6}));
-  EXPECT_EQ(weights.Find(weight), nullptr);
+  EXPECT_EQ(weights.Find(weight, kFloat32), nullptr);
   std::vector<at::Tensor> others;
   for (int i = 0; i < 20; ++i) {
     others.push_back(at::randn({4, 6}));
@@ -92,18 +120,19 @@ TEST(LinearMapTest, MemoryOfAWeightIsKept) {
 TEST(LinearMapTest, OtherWeightsAreNotTakenForThoseThatAreLaidOut) {
   const at::Tensor weight = at::randn({4, 6});
   PackedWeights weights({weight, at::randn({6, 4}).t(), at::randn({4, 6}, at::kDouble)});
-  EXPECT_EQ(weights.Find(at::randn({4, 6})), nullptr);
-  EXPECT_EQ(weights.Find(weight.narrow(0, 0, 2)), nullptr);  // begins where the weight does
-  EXPECT_EQ(weights.Find(weight.t()), nullptr);
-  EXPECT_EQ(weights.Find(weight.view({6, 4})), nullptr);
-  EXPECT_EQ(PackedWeightsScope::Find(weight), nullptr);
+  EXPECT_EQ(weights.Find(at::randn({4, 6}), kFloat32), nullptr);
+  EXPECT_EQ(weights.Find(weight.narrow(0, 0, 2), kFloat32),
+            nullptr);  // begins where the weight does
+  EXPECT_EQ(weights.Find(weight.t(), kFloat32), nullptr);
+  EXPECT_EQ(weights.Find(weight.view({6, 4}), kFloat32), nullptr);
+  EXPECT_EQ(PackedWeightsScope::Find(weight, kFloat32), nullptr);
   const PackedWeightsScope scope(&weights);
-  EXPECT_EQ(PackedWeightsScope::Find(weight), weights.Find(weight));
+  EXPECT_EQ(PackedWeightsScope::Find(weight, kFloat32), weights.Find(weight, kFloat32));
   {
     const PackedWeightsScope none(nullptr);
-    EXPECT_EQ(PackedWeightsScope::Find(weight), nullptr);
+    EXPECT_EQ(PackedWeightsScope::Find(weight, kFloat32), nullptr);
   }
-  EXPECT_NE(PackedWeightsScope::Find(weight), nullptr);
+  EXPECT_NE(PackedWeightsScope::Find(weight, kFloat32), nullptr);
 }
 
 TEST(LinearMapTest, EqualsLinearWithItsGradientsOnEveryPath) {

@@ -27,7 +27,7 @@ PackedWeights::PackedWeights(const std::vector<at::Tensor>& weights) {
   }
 }
 
-const PackedMatrix* PackedWeights::Find(const at::Tensor& weight) {
+const PackedMatrix* PackedWeights::Find(const at::Tensor& weight, ProductType type) {
   const auto found = entries_.find(weight.const_data_ptr());
   if (found == entries_.end() || found->second.weight.sizes() != weight.sizes() ||
       !IsPlainMatrix(weight)) {
@@ -35,9 +35,9 @@ const PackedMatrix* PackedWeights::Find(const at::Tensor& weight) {
   }
   Entry& entry = found->second;
   const uint32_t version = entry.weight._version();
-  if (!entry.packed || entry.version != version) {
+  if (!entry.packed || entry.version != version || !entry.packed->IsFor(type)) {
     const MatrixView transposed = {weight.const_data_ptr<float>(), weight.size(1), true};
-    entry.packed.emplace(weight.size(0), weight.size(1), transposed, ProductType::kFloat32);
+    entry.packed.emplace(weight.size(0), weight.size(1), transposed, type);
     entry.version = version;
   }
   return &*entry.packed;
@@ -49,8 +49,8 @@ PackedWeightsScope::PackedWeightsScope(PackedWeights* weights) : previous_(activ
 
 PackedWeightsScope::~PackedWeightsScope() { active_weights = previous_; }
 
-const PackedMatrix* PackedWeightsScope::Find(const at::Tensor& weight) {
-  return active_weights == nullptr ? nullptr : active_weights->Find(weight);
+const PackedMatrix* PackedWeightsScope::Find(const at::Tensor& weight, ProductType type) {
+  return active_weights == nullptr ? nullptr : active_weights->Find(weight, type);
 }
 
 }  // namespace lra

@@ -11,11 +11,12 @@
 #include <vector>
 
 #include "models/base/parameters.h"
+#include "models/base/product_type.h"
 #include "models/kernels/gemm.h"
 
 namespace lra {
 
-// Not thread-safe.
+// Find() is not thread-safe; what it returns may be read by any thread.
 class PackedWeights {
  public:
   // Those of `weights` that are matrices [out, in] of float32 on the CPU, dense; others are never
@@ -24,11 +25,11 @@ class PackedWeights {
   // A model's.
   explicit PackedWeights(const ParameterStore& model);
 
-  // W^T [in, out] for products in float32; null for other tensors than those given, and for one
-  // whose memory was taken from it (set_data). Operations of LibTorch that change W in place are
-  // noticed, and W laid out anew; what writes through its pointer, its data() or variable_data() is
-  // not.
-  const PackedMatrix* Find(const at::Tensor& weight);
+  // W^T [in, out] for products of this type, of which only the last that was asked for is kept;
+  // null for other tensors than those given, and for one whose memory was taken from it (set_data).
+  // Operations of LibTorch that change W in place are noticed, and W laid out anew; what writes
+  // through its pointer, its data() or variable_data() is not.
+  const PackedMatrix* Find(const at::Tensor& weight, ProductType type);
 
  private:
   struct Entry {
@@ -39,8 +40,8 @@ class PackedWeights {
   std::unordered_map<const void*, Entry> entries_;
 };
 
-// While it lives, maps in float32 that this thread makes (models/kernels/linear_map.h, ForwardMap)
-// take their weights from `weights`: the same bits. Other threads lay them out as always.
+// While it lives, maps that this thread makes (models/kernels/linear_map.h, ForwardMap) take their
+// weights from `weights`: the same bits. Maps of other threads lay them out as always.
 class PackedWeightsScope {
  public:
   explicit PackedWeightsScope(PackedWeights* weights);
@@ -49,7 +50,7 @@ class PackedWeightsScope {
   PackedWeightsScope& operator=(const PackedWeightsScope&) = delete;
 
   // Find() of the scope's weights; null without a scope.
-  static const PackedMatrix* Find(const at::Tensor& weight);
+  static const PackedMatrix* Find(const at::Tensor& weight, ProductType type);
 
  private:
   PackedWeights* const previous_;

@@ -44,7 +44,11 @@ at::Tensor ProjectOutput(const at::Tensor& attended, const LinearMap& output) {
 
 at::Tensor Mlp(const at::Tensor& y, const OutputMlpParameters& parameters,
                const DropoutKey& hidden_dropout) {
-  const bool is_tiled = DispatchKernel(kLayerNeeds, {y}) != KernelPath::kGeneric;
+  const LinearMap &hidden = parameters.hidden, &projection = parameters.projection;
+  const KernelOperands operands = {y, hidden.weight, hidden.bias, projection.weight,
+                                   projection.bias};
+  const bool is_tiled = AreTiled(y.size(0) * y.size(1)) &&
+                        DispatchKernel(kLayerNeeds, operands) != KernelPath::kGeneric;
   return (is_tiled ? internal::MlpTiled : internal::MlpGeneric)(y, parameters, hidden_dropout);
 }
 

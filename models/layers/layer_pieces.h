@@ -52,7 +52,7 @@ at::Tensor OutputMlp(const at::Tensor& attended, const at::Tensor& residual,
 Qkv ProjectQkv(const at::Tensor& y, const NormQkvParameters& parameters);
 // a [B, H, N, D] -> a Wo + bo [B, N, E]; without weight the heads side by side;
 at::Tensor ProjectOutput(const at::Tensor& attended, const LinearMap& output);
-// y -> drop(f(y W1 + b1)) W2 + b2.
+// y [B, N, E] -> drop(f(y W1 + b1)) W2 + b2, which has two forms, too.
 at::Tensor Mlp(const at::Tensor& y, const OutputMlpParameters& parameters,
                const DropoutKey& hidden_dropout);
 

@@ -136,25 +136,40 @@ TEST(LayerPiecesTest, OutputMlpTiledEqualsGeneric) {
   }
 }
 
-// The pre-activation of the widest is stored, that of the others is made again.
+struct MlpCase {
+  int64_t width, hidden;
+  bool has_bias;
+};
+
+// The generic form is LibTorch's operations, and on a path of ours has the same bits with ReLU.
 TEST(LayerPiecesTest, MlpTiledEqualsGeneric) {
-  for (const KernelPath path : AvailableKernelPaths()) {
-    ScopedKernelPath use(path);
-    for (const ActivationKind kind : kActivations) {
-      for (const auto& [width, hidden] : {std::pair{24, 40}, {13, 7}, {136, 24}}) {
-        Leaves leaves;
-        const at::Tensor y = leaves.Make({3, 211, width});
-        OutputMlpParameters p;
-        p.hidden = leaves.Linear(hidden, width);
-        p.projection = leaves.Linear(width, hidden);
-        p.activation = kind;
-        const at::Tensor ids = at::tensor(std::vector<int64_t>{8, 1, 4}, at::kLong);
-        const at::Tensor g = at::randn({3, 211, width});
-        for (const DropoutKey& key : {DropoutKey{0.2, 1, 2, 4, ids}, DropoutKey()}) {
-          const auto loss = [&](auto* mlp) { return ((*mlp)(y, p, key) * g).sum(); };
-          ExpectClose({internal::MlpTiled(y, p, key)}, {internal::MlpGeneric(y, p, key)});
-          ExpectClose(leaves.Gradients([&] { return loss(internal::MlpTiled); }),
-                      leaves.Gradients([&] { return loss(internal::MlpGeneric); }));
+  for (const ActivationKind kind : kActivations) {
+    for (const MlpCase& c : {MlpCase{24, 40, true}, {13, 7, false}, {136, 24, true}}) {
+      Leaves leaves;
+      const at::Tensor y = leaves.Make({3, 211, c.width}), g = at::randn({3, 211, c.width});
+      OutputMlpParameters p;
+      p.hidden = leaves.Linear(c.hidden, c.width, c.has_bias);
+      p.projection = leaves.Linear(c.width, c.hidden, c.has_bias);
+      p.activation = kind;
+      const at::Tensor ids = at::tensor(std::vector<int64_t>{8, 1, 4}, at::kLong);
+      for (const DropoutKey& key : {DropoutKey{0.2, 1, 2, 4, ids}, DropoutKey()}) {
+        // The gradients, and the output where none is asked for.
+        const auto run = [&](auto* mlp, KernelPath path) {
+          const ScopedKernelPath use(path);
+          std::vector<at::Tensor> all =
+              leaves.Gradients([&] { return (mlp(y, p, key) * g).sum(); });
+          const c10::NoGradGuard no_gradient;
+          all.push_back(mlp(y, p, key));
+          return all;
+        };
+        const std::vector<at::Tensor> exact = run(internal::MlpGeneric, KernelPath::kGeneric);
+        for (const KernelPath path : AvailableKernelPaths()) {
+          SCOPED_TRACE(testing::Message() << KernelPathName(path) << ", width " << c.width);
+          const std::vector<at::Tensor> tiled = run(internal::MlpTiled, path);
+          ExpectClose(tiled, exact);
+          if (kind != ActivationKind::kRelu || path == KernelPath::kGeneric) continue;
+          const std::vector<at::Tensor> maps = run(internal::MlpGeneric, path);
+          for (size_t i = 0; i < maps.size(); ++i) EXPECT_TRUE(at::equal(tiled[i], maps[i])) << i;
         }
       }
     }
@@ -183,13 +198,23 @@ void ExpectBfloat16NearFloat32() {
     const auto body = [&] {
       const Qkv projected = internal::NormQkvTiled(x, qkv);
       const at::Tensor out = internal::OutputMlpTiled(attended, x, p, OutputMlpDropout());
-      return out.square().sum() + (projected.q * projected.k * projected.v).sum();
+      const at::Tensor mlp = internal::MlpTiled(x, p, DropoutKey());
+      return out.square().sum() + mlp.square().sum() +
+             (projected.q * projected.k * projected.v).sum();
+    };
+    const auto in_bfloat16 = [&] {
+      const PrecisionScope bfloat16(true, at::kCPU);
+      return body();
     };
     const std::vector<at::Tensor> exact = leaves.Gradients(body);
+    const std::vector<at::Tensor> forward_only = leaves.Gradients(in_bfloat16);
     const PrecisionScope bfloat16(true, at::kCPU);
     const std::vector<at::Tensor> rounded = leaves.Gradients(body);
     ExpectClose(rounded, exact, kTolerance);
-    EXPECT_FALSE(at::equal(rounded[0], exact[0])) << "nothing was rounded";
+    for (size_t i = 0; i < rounded.size(); ++i) {
+      EXPECT_FALSE(at::equal(rounded[i], exact[i])) << "nothing was rounded";
+      EXPECT_TRUE(at::equal(rounded[i], forward_only[i])) << "a backward asks what its thread does";
+    }
   }
 }
 
@@ -197,9 +222,9 @@ TEST(LayerPiecesTest, Bfloat16TilesStayNearFloat32) { ForBfloat16Paths(ExpectBfl
 
 constexpr int64_t kExamples = 4;
 
-// Both pieces with random parameters and dropout, on some tokens of each of four examples.
-struct BothPieces {
-  BothPieces(int64_t tokens, const Widths& w)
+// The pieces with random parameters and dropout, on some tokens of each of four examples.
+struct AllPieces {
+  AllPieces(int64_t tokens, const Widths& w)
       : attended(leaves.Make({kExamples, 2, tokens, w.joined / 2})),
         x(leaves.Make({kExamples, tokens, w.model})),
         g(at::randn({kExamples, tokens, w.model})),
@@ -232,7 +257,7 @@ struct Asked {
 
 // The gradients of all leaves; those of attended and x come first. Half of the upstream's zeros are
 // -0, products of a number and 0.
-std::vector<at::Tensor> GradientsOfAsked(bool is_tiled, const Asked& asked, BothPieces* p) {
+std::vector<at::Tensor> GradientsOfAsked(bool is_tiled, const Asked& asked, AllPieces* p) {
   const auto part = [&](const at::Tensor& t) { return t.narrow(0, asked.first, asked.count); };
   std::optional<UnwrittenIsNaN> unwritten;
   if (is_tiled) unwritten.emplace();
@@ -243,11 +268,13 @@ std::vector<at::Tensor> GradientsOfAsked(bool is_tiled, const Asked& asked, Both
         is_tiled ? internal::NormQkvTiled(x, p->qkv) : internal::NormQkvGeneric(x, p->qkv);
     const at::Tensor y = is_tiled ? internal::OutputMlpTiled(attended, x, p->mlp, dropout)
                                   : internal::OutputMlpGeneric(attended, x, p->mlp, dropout);
+    const at::Tensor z = is_tiled ? internal::MlpTiled(x, p->mlp, dropout.hidden)
+                                  : internal::MlpGeneric(x, p->mlp, dropout.hidden);
     const at::Tensor g = part(p->g * asked.rows.unsqueeze(2));
     const at::Tensor of_heads = p->of_heads * asked.rows.unsqueeze(1).unsqueeze(3);
     const at::Tensor of_queries = p->of_heads * asked.of_queries.unsqueeze(1).unsqueeze(3);
-    return (y * g).sum() + (qkv.q * part(of_queries)).sum() + (qkv.k * part(of_heads * 2)).sum() +
-           (qkv.v * part(of_heads * -1)).sum();
+    return (y * g).sum() + (z * g * 3).sum() + (qkv.q * part(of_queries)).sum() +
+           (qkv.k * part(of_heads * 2)).sum() + (qkv.v * part(of_heads * -1)).sum();
   });
 }
 
@@ -268,7 +295,7 @@ std::vector<std::pair<std::string, at::Tensor>> RowsThatAreAsked(int64_t tokens)
 TEST(LayerPiecesTest, RowsWithoutGradientAreLeftOut) {
   constexpr int64_t kTokens = 611;
   for (const Widths& w : {Widths{24, 32, 40}, Widths{136, 20, 24}}) {
-    BothPieces p(kTokens, w);
+    AllPieces p(kTokens, w);
     const at::Tensor every = at::ones({kExamples, kTokens}, at::kBool);
     for (const auto& [name, rows] : RowsThatAreAsked(kTokens)) {
       const auto generic = GradientsOfAsked(false, {rows, rows}, &p);
@@ -292,7 +319,7 @@ TEST(LayerPiecesTest, RowsWithoutGradientAreLeftOut) {
 TEST(LayerPiecesTest, TilesWithoutGradientAddNothing) {
   const int threads = at::get_num_threads();
   at::set_num_threads(1);
-  BothPieces p(kTileTokens, {24, 32, 40});
+  AllPieces p(kTileTokens, {24, 32, 40});
   const at::Tensor example = at::arange(kExamples).unsqueeze(1).expand({kExamples, kTileTokens});
   const at::Tensor rows = example.eq(1).logical_or(example.eq(2));
   for (const KernelPath path : AvailableKernelPaths()) {
@@ -312,7 +339,7 @@ TEST(LayerPiecesTest, TilesWithoutGradientAddNothing) {
 TEST(LayerPiecesTest, NotANumberIsNotSeenWhereNothingIsAsked) {
   const int threads = at::get_num_threads();
   at::set_num_threads(1);
-  BothPieces p(kTileTokens, {24, 32, 40});
+  AllPieces p(kTileTokens, {24, 32, 40});
   const at::Tensor rows = at::arange(kExamples).unsqueeze(1).expand({kExamples, kTileTokens}).eq(1);
   const auto clean = GradientsOfAsked(true, {rows, rows}, &p);
   for (const at::Tensor& t : {p.x, p.attended})

@@ -1,5 +1,6 @@
 #include "models/layers/mlp_tile.h"
 
+#include "lra/check.h"
 #include "models/kernels/rows.h"
 #include "models/kernels/token_tiles.h"
 
@@ -28,7 +29,9 @@ void MlpForward::Rows(const float* y, int64_t first, int64_t rows, float* activa
 
 MlpBackward::MlpBackward(const OutputMlpParameters& p, const DropoutKey& dropout, int64_t tokens,
                          ProductType type, bool makes_hidden)
-    : p_(p),
+    : kind_(p.activation),
+      hidden_map_(p.hidden),
+      projection_map_(p.projection),
       mask_(dropout, tokens),
       hidden_width_(p.hidden.weight.size(0)),
       hidden_(p.hidden, type),
@@ -40,15 +43,16 @@ void MlpBackward::Rows(const float* y, const float* u, const float* gradient, in
                        int64_t rows, int64_t shard, MlpScratch* scratch, MlpGradients* sums,
                        float* dy) const {
   if (u == nullptr) {
+    LRA_CHECK(hidden_again_);
     hidden_again_->Rows(y, rows, scratch->again.get());
     u = scratch->again.get();
   }
   float *activation = scratch->activation.get(), *du = scratch->gradient.get();
   projection_.Rows(gradient, rows, 0.0f, du);
-  ActivationBackwardRows(p_.activation, u, rows * hidden_width_, activation, du);
+  ActivationBackwardRows(kind_, u, rows * hidden_width_, activation, du);
   ApplyDropoutRowsToBoth(mask_, first, rows, hidden_width_, activation, du);
-  sums->projection.Add(activation, gradient, rows, p_.projection, shard);
-  sums->hidden.Add(y, du, rows, p_.hidden, shard);
+  sums->projection.Add(activation, gradient, rows, projection_map_, shard);
+  sums->hidden.Add(y, du, rows, hidden_map_, shard);
   hidden_.Rows(du, rows, 0.0f, dy);
 }
 

@@ -13,18 +13,13 @@
 
 namespace lra::internal {
 
-// The pre-activation is the largest tensor of a layer. Of narrow models it is made again in the
-// backward, which costs 2 E operations a number: with AVX-512 about what writing and reading it
-// would, with AVX2 some percent of a step more.
-inline bool IsHiddenStored(int64_t width) { return width > 128; }
-
 // Scratch memory of one thread for tiles of hidden vectors.
 struct MlpScratch {
   MlpScratch(int64_t hidden_width, bool makes_hidden);
   Floats activation, gradient, again;
 };
 
-// `tokens` is N, by which the mask of the hidden vectors is drawn.
+// `tokens` is N, by which the mask of the hidden vectors is drawn. Threads may share both ways.
 class MlpForward {
  public:
   MlpForward(const OutputMlpParameters& p, const DropoutKey& dropout, int64_t tokens,
@@ -53,12 +48,13 @@ class MlpBackward {
   MlpBackward(const OutputMlpParameters& p, const DropoutKey& dropout, int64_t tokens,
               ProductType type, bool makes_hidden);
   // From the gradient [rows, E] of out to dy [rows, E], which may be the same memory; u is null
-  // where it is made again.
+  // where it is made again, if `makes_hidden`.
   void Rows(const float* y, const float* u, const float* gradient, int64_t first, int64_t rows,
             int64_t shard, MlpScratch* scratch, MlpGradients* sums, float* dy) const;
 
  private:
-  const OutputMlpParameters& p_;
+  const ActivationKind kind_;
+  const LinearMap hidden_map_, projection_map_;
   const DropoutRows mask_;
   const int64_t hidden_width_;
   const BackwardMap hidden_, projection_;

@@ -1,6 +1,6 @@
-// The tiled form of an MLP by itself, for layers that normalise behind it, for float32 on the CPU.
-// A tile of tokens goes through both maps while it is in the cache, and the backward leaves out
-// tiles without a gradient.
+// The tiled form of an MLP by itself, for layers that normalise behind it or over batches, for
+// float32 on the CPU. A tile of tokens goes through both maps while it is in the cache, and the
+// backward leaves out tiles without a gradient.
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <c10/core/GradMode.h>
@@ -8,6 +8,7 @@
 
 #include <optional>
 
+#include "lra/check.h"
 #include "models/base/optional_tensor.h"
 #include "models/kernels/floats.h"
 #include "models/kernels/saved_dropout_key.h"
@@ -15,12 +16,10 @@
 #include "models/kernels/zero_rows.h"
 #include "models/layers/layer_pieces.h"
 #include "models/layers/mlp_tile.h"
-#include "models/layers/norm_tile.h"
 
 namespace lra {
 namespace {
 
-using internal::Data;
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 using OptionalTensor = std::optional<at::Tensor>;
@@ -43,21 +42,23 @@ class MlpFunction : public torch::autograd::Function<MlpFunction> {
     p.activation = settings.activation;
     const ProductType type = ActiveProductType();
     const int64_t tokens = y.size(0) * y.size(1), width = y.size(2), hidden_width = w1.size(0);
-    const bool is_stored = settings.needs_gradient && internal::IsHiddenStored(width);
+    const bool is_stored = settings.needs_gradient;
     const at::Tensor out = at::empty_like(y),
                      u = is_stored ? at::empty({tokens, hidden_width}, y.options()) : at::Tensor();
+    const float* from = y.const_data_ptr<float>();
     float *to = out.mutable_data_ptr<float>(),
           *all_u = is_stored ? u.mutable_data_ptr<float>() : nullptr;
     const internal::MlpForward mlp(p, settings.dropout, y.size(1), type);
     ForShards(tokens, [&](int64_t, int64_t begin, int64_t end) {
+      if (begin == end) return;
       const Floats activation(kTileTokens * hidden_width),
           tile_u(is_stored ? 0 : kTileTokens * hidden_width);
       ForTiles(begin, end, [&](int64_t first, int64_t rows) {
-        mlp.Rows(Data(y) + first * width, first, rows, activation.get(),
+        mlp.Rows(from + first * width, first, rows, activation.get(),
                  is_stored ? all_u + first * hidden_width : tile_u.get(), to + first * width);
       });
     });
-    if (settings.needs_gradient) Save(context, y, u, p, settings.dropout, type);
+    if (is_stored) Save(context, y, u, p, settings.dropout, type);
     return out;
   }
 
@@ -72,18 +73,21 @@ class MlpFunction : public torch::autograd::Function<MlpFunction> {
     const int64_t tokens = y.size(0) * y.size(1), width = y.size(2);
     const int64_t hidden_width = p.hidden.weight.size(0);
     const at::Tensor upstream = gradients[0].contiguous(), dy = at::empty_like(y);
+    const float *from = y.const_data_ptr<float>(), *before = u.const_data_ptr<float>(),
+                *above = upstream.const_data_ptr<float>();
     float* to = dy.mutable_data_ptr<float>();
-    const internal::MlpBackward mlp(p, LoadDropoutKey("hidden", &context->saved_data), y.size(1),
-                                    type, /*makes_hidden=*/!u.defined());
+    const DropoutKey dropout = LoadDropoutKey("hidden", &context->saved_data);
+    const internal::MlpBackward mlp(p, dropout, y.size(1), type, /*makes_hidden=*/false);
     internal::MlpGradients sums(p, type);
     ForShards(tokens, [&](int64_t shard, int64_t begin, int64_t end) {
-      internal::MlpScratch scratch(hidden_width, /*makes_hidden=*/!u.defined());
+      if (begin == end) return;
+      internal::MlpScratch scratch(hidden_width, /*makes_hidden=*/false);
       ForTiles(begin, end, [&](int64_t first, int64_t rows) {
-        const float* gradient = Data(upstream) + first * width;
+        const float* gradient = above + first * width;
         if (!HasNonZero(gradient, rows, width, width))
           return ClearRows(rows, width, width, to + first * width);
-        mlp.Rows(Data(y) + first * width, u.defined() ? Data(u) + first * hidden_width : nullptr,
-                 gradient, first, rows, shard, &scratch, &sums, to + first * width);
+        mlp.Rows(from + first * width, before + first * hidden_width, gradient, first, rows, shard,
+                 &scratch, &sums, to + first * width);
       });
     });
     return {dy,
@@ -110,6 +114,9 @@ class MlpFunction : public torch::autograd::Function<MlpFunction> {
 namespace internal {
 
 at::Tensor MlpTiled(const at::Tensor& y, const OutputMlpParameters& p, const DropoutKey& dropout) {
+  const int64_t width = y.size(2), hidden_width = p.hidden.weight.size(0);
+  LRA_CHECK(p.hidden.weight.size(1) == width && p.projection.weight.size(0) == width &&
+            p.projection.weight.size(1) == hidden_width);
   const MlpSettings settings = {p.activation, dropout, c10::GradMode::is_enabled()};
   return MlpFunction::apply(y.contiguous(), p.hidden.weight.contiguous(), IfDefined(p.hidden.bias),
                             p.projection.weight.contiguous(), IfDefined(p.projection.bias),

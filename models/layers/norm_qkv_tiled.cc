@@ -5,7 +5,6 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <optional>
-#include <vector>
 
 #include "models/base/optional_tensor.h"
 #include "models/kernels/floats.h"

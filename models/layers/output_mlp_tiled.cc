@@ -9,7 +9,6 @@
 
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "models/base/optional_tensor.h"
 #include "models/kernels/floats.h"
@@ -24,7 +23,6 @@ namespace lra {
 namespace {
 
 using internal::Data;
-using internal::IsHiddenStored;
 using internal::MlpBackward;
 using internal::MlpForward;
 using internal::MlpGradients;
@@ -41,6 +39,11 @@ struct OutputMlpTensors {
   ProductType type = ActiveProductType();
 };
 
+// The pre-activation is the largest tensor of a layer. Of narrow models it is made again in the
+// backward, which costs 2 E operations a number: with AVX-512 about what writing and reading it
+// would, with AVX2 some percent of a step more.
+bool IsHiddenStored(int64_t width) { return width > 128; }
+
 // Scratch memory for the loops over tiles.
 struct OutputMlpScratch {
   OutputMlpScratch(int64_t width, int64_t hidden_width, bool makes_hidden)
@@ -51,12 +54,12 @@ struct OutputMlpScratch {
 };
 
 // What forward and backward share.
-struct OutputMlp {
+struct OutputMlpShared {
   const OutputMlpTensors& in;
   const DropoutRows attention_mask, mlp_mask;
   const int64_t width, hidden_width;
 
-  explicit OutputMlp(const OutputMlpTensors& in)
+  explicit OutputMlpShared(const OutputMlpTensors& in)
       : in(in),
         attention_mask(in.dropout.attention_output, in.residual.size(1)),
         mlp_mask(in.dropout.mlp_output, in.residual.size(1)),
@@ -71,12 +74,12 @@ std::optional<Map> IfAny(const LinearMap& map, ProductType type) {
 }
 
 // The forward of one tile: writes h [rows, E], the pre-activation u [rows, M] and the output.
-struct OutputMlpForward : OutputMlp {
+struct OutputMlpForward : OutputMlpShared {
   const std::optional<ForwardMap> output;
   const MlpForward mlp;
 
   explicit OutputMlpForward(const OutputMlpTensors& in)
-      : OutputMlp(in),
+      : OutputMlpShared(in),
         output(IfAny<ForwardMap>(in.parameters.output, in.type)),
         mlp(in.parameters, in.dropout.hidden, in.residual.size(1), in.type) {}
 
@@ -101,12 +104,12 @@ struct OutputMlpGradients {
   ShardedGradient norm_weight, norm_bias;
 };
 
-struct OutputMlpBackward : OutputMlp {
+struct OutputMlpBackward : OutputMlpShared {
   const std::optional<BackwardMap> output;
   const MlpBackward mlp;
 
   OutputMlpBackward(const OutputMlpTensors& in, bool makes_hidden)
-      : OutputMlp(in),
+      : OutputMlpShared(in),
         output(IfAny<BackwardMap>(in.parameters.output, in.type)),
         mlp(in.parameters, in.dropout.hidden, in.residual.size(1), in.type, makes_hidden) {}
 };
@@ -164,11 +167,11 @@ class OutputMlpFunction : public torch::autograd::Function<OutputMlpFunction> {
       all_u = u.mutable_data_ptr<float>();
     }
     ForShards(tokens, [&](int64_t, int64_t begin, int64_t end) {
-      OutputMlpScratch scratch(width, hidden_width, /*makes_hidden=*/false);
+      OutputMlpScratch scratch(width, hidden_width, /*makes_hidden=*/all_u == nullptr);
       const Floats tile_h(needs_gradient ? 0 : kTileTokens * width);
       ForTiles(begin, end, [&](int64_t first, int64_t rows) {
         forward.Tile(first, rows, &scratch, all_h ? all_h + first * width : tile_h.get(),
-                     all_u ? all_u + first * hidden_width : scratch.mlp.gradient.get(),
+                     all_u ? all_u + first * hidden_width : scratch.mlp.again.get(),
                      to + first * width);
       });
     });
