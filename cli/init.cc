@@ -8,6 +8,7 @@
 #include "cli/experiment_flags.h"
 #include "cli/flags.h"
 #include "lra/run_file.h"
+#include "lra/shell_word.h"
 #include "lra/status_macros.h"
 #include "nlohmann/json.hpp"
 
@@ -21,7 +22,7 @@ struct InitFlags {
 
 absl::Status Init(const InitFlags& flags, const CommandContext& context) {
   LRA_RETURN_IF_ERROR(WriteRunFile(flags.choice, flags.file));
-  const std::string next = absl::StrCat("lra train --config ", flags.file);
+  const std::string next = absl::StrCat("lra train --config ", ShellWord(flags.file));
   if (context.json) {
     PrintJson({{"file", flags.file}, {"next", next}});
   } else {

@@ -9,19 +9,15 @@
 #include "absl/strings/str_replace.h"
 #include "lra/excerpt.h"
 #include "lra/files.h"
+#include "lra/shell_word.h"
 #include "run_folder/run_claim.h"
 
 namespace lra {
 namespace {
 
-// One word of the shell.
-std::string Quoted(absl::string_view text) {
-  return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "'\\''"}}), "'");
-}
-
 // One word in which the item is the shell's variable.
 std::string QuotedWithItem(absl::string_view word) {
-  return absl::StrReplaceAll(Quoted(word), {{kItem, "'\"$item\"'"}});
+  return absl::StrReplaceAll(QuotedShellWord(word), {{kItem, "'\"$item\"'"}});
 }
 
 // Time for the step that is being made and for saving; Slurm looks once a minute.
@@ -136,7 +132,7 @@ exit $code
 
 std::string List(const char* name, const std::vector<std::string>& words) {
   std::string text = absl::StrCat(name, "=(\n");
-  for (const std::string& word : words) absl::StrAppend(&text, "  ", Quoted(word), "\n");
+  for (const std::string& word : words) absl::StrAppend(&text, "  ", QuotedShellWord(word), "\n");
   return absl::StrCat(text, ")\n");
 }
 
@@ -145,14 +141,15 @@ std::string List(const char* name, const std::vector<std::string>& words) {
 std::string SlurmScript(const JobArray& array, const ClusterOptions& options) {
   std::string text = absl::StrCat("#!/bin/bash\n", Directives(array, options), "\n");
   for (const auto& [name, value] : array.environment)
-    absl::StrAppend(&text, "export ", name, "=", Quoted(value), "\n");
+    absl::StrAppend(&text, "export ", name, "=", QuotedShellWord(value), "\n");
   absl::StrAppend(&text, List("items", array.items), List("needed", array.needed_paths), kCheck,
                   kSignals);
   std::vector<std::string> words;
   for (const std::string& word : array.words) words.push_back(QuotedWithItem(word));
   absl::StrAppend(&text, absl::StrJoin(words, " "), " &\n");
-  return absl::StrCat(text, absl::StrReplaceAll(kWait, {{"RETRY", absl::StrCat(kInUseExitCode)},
-                                                        {"FOLDER", Quoted(array.folder)}}));
+  return absl::StrCat(text,
+                      absl::StrReplaceAll(kWait, {{"RETRY", absl::StrCat(kInUseExitCode)},
+                                                  {"FOLDER", QuotedShellWord(array.folder)}}));
 }
 
 std::vector<std::string> VariablesOverScript(const JobArray& array, const ClusterOptions& options) {

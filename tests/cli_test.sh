@@ -46,6 +46,7 @@ expect 0 'listops linear seed 0: .*test' "$lra" train "${smoke[@]}" --attention 
 expect 0 '"seed": 2' "$lra" train "${smoke[@]}" --attention transformer --seeds 0-2 --json
 # A run file is what its flags are.
 expect 0 'wrote mine.textproto' "$lra" init mine.textproto "${smoke[@]}" --attention linear
+expect 0 "then: lra train --config 'my run.textproto'" "$lra" init 'my run.textproto' --task listops
 expect 2 'mine.textproto: exists already' "$lra" init mine.textproto --task listops
 expect 2 'did you mean "listops"' "$lra" init other.textproto --task listop
 expect 0 'listops linear seed 0: .*test' "$lra" train --config mine.textproto --quiet --out mine
