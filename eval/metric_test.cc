@@ -210,6 +210,16 @@ TEST(MetricTest, SumsWithoutSequencesHaveNone) {
             "(2 of 4; 95 % interval 6.76-93.24, this run)");
 }
 
+TEST(MetricTest, ANarrowIntervalHasTheDecimalsThatTellItsEndsApart) {
+  SplitResult result;
+  auto& counts = *result.mutable_sums()->mutable_counts();
+  counts[kSequences] = 1000000;
+  counts[kExactSequences] = 999600;
+  result.set_examples(1000000);
+  EXPECT_EQ(*DescribeScoreWithInterval(Named(kSequenceAccuracy), result, {"", "listops"}, 0.95),
+            "99.9600 % (999,600 of 1,000,000; 95 % interval 99.9559-99.9638, this run)");
+}
+
 // 0.0027 +- 0.0052 nats begin at 0, as all nats do; a share of tokens also ends at 1.
 TEST(MetricTest, IntervalsOfValuesEndWhereValuesDo) {
   for (const char* name : {kNats, kBitsPerToken}) {

@@ -1,5 +1,7 @@
 #include "eval/score_text.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "eval/run_interval.h"
@@ -9,11 +11,11 @@
 namespace lra {
 namespace {
 
-// `interval` is what stands behind the evidence; may be empty.
+// `interval` is what stands behind the evidence; may be empty. `more` decimals than a table has.
 std::string DescribeOne(const Metric& metric, const SplitResult& result,
-                        const std::string& interval) {
-  std::string text =
-      absl::StrCat(metric.Text(metric.Value(result.sums())), " (", metric.Evidence(result.sums()));
+                        const std::string& interval, int more = 0) {
+  std::string text = absl::StrCat(metric.Text(metric.Value(result.sums()), more), " (",
+                                  metric.Evidence(result.sums()));
   if (result.split_examples() > 0)
     absl::StrAppend(&text, ", the first of ", FormatCount(result.split_examples()));
   return absl::StrCat(text, interval, ")");
@@ -24,11 +26,15 @@ absl::StatusOr<std::string> DescribeWithInterval(const Metric& metric, const Spl
   LRA_ASSIGN_OR_RETURN(const std::optional<RunInterval> interval,
                        ReadRunInterval(run.directory, run.task, result, metric, confidence));
   if (!interval) return DescribeOne(metric, result, "");
+  const auto [low, high] = interval->interval;
+  // A model that copies all but a few symbols has 0.0004 nats.
+  const int more = std::max(0, metric.DecimalsFor((high - low) / 2));
   return DescribeOne(
       metric, result,
       absl::StrFormat("; %g %% interval %s-%s%s, this run", 100 * confidence,
-                      metric.Number(interval->interval.low), metric.Number(interval->interval.high),
-                      interval->of.empty() ? "" : absl::StrCat(" of ", interval->of)));
+                      metric.Number(low, more), metric.Number(high, more),
+                      interval->of.empty() ? "" : absl::StrCat(" of ", interval->of)),
+      more);
 }
 
 // The metric that is told beside this one, where sequences are counted; else null.
