@@ -222,6 +222,11 @@ TEST(LeaderboardTasksTest, TheLastStepStandsBesideTheSelectedOne) {
   EXPECT_THAT(WriteLeaderboard(board, TableFormat::kMarkdown),
               HasSubstr("(counts); last step 35.00 |"));
   EXPECT_FALSE(OnlyCell(Build({MakeRun({})})).last_value.has_value());
+  // It has the decimals of a narrow interval.
+  LeaderboardCell narrow = OnlyCell(board);
+  narrow.interval = {0.37499, 0.37501};
+  EXPECT_THAT(internal::CellText(**FindMetric("accuracy"), RunRecord::MEASURED, narrow),
+              AllOf(HasSubstr("37.5000 [37.4990, 37.5010]"), HasSubstr("last step 35.0000")));
 }
 
 // 100 of 2,000 is below the majority class: neither score of that run is shown.
