@@ -11,7 +11,8 @@
 namespace lra {
 namespace {
 
-// `interval` is what stands behind the evidence; may be empty. `more` decimals than a table has.
+// `interval` is what stands behind the evidence; may be empty. The value has `more` decimals than
+// the metric's own.
 std::string DescribeOne(const Metric& metric, const SplitResult& result,
                         const std::string& interval, int more = 0) {
   std::string text = absl::StrCat(metric.Text(metric.Value(result.sums()), more), " (",
@@ -27,7 +28,7 @@ absl::StatusOr<std::string> DescribeWithInterval(const Metric& metric, const Spl
                        ReadRunInterval(run.directory, run.task, result, metric, confidence));
   if (!interval) return DescribeOne(metric, result, "");
   const auto [low, high] = interval->interval;
-  // A model that copies all but a few symbols has 0.0004 nats.
+  // A model that copies all but a few symbols has 0.0003 nats.
   const int more = std::max(0, metric.DecimalsFor((high - low) / 2));
   return DescribeOne(
       metric, result,

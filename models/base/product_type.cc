@@ -37,7 +37,8 @@ std::string WhyBfloat16IsSlow() {
   }
 #if defined(__x86_64__)
   if (ActiveKernelPath() == KernelPath::kAvx512 && __builtin_cpu_is("intel"))
-    return "without AMX an Intel processor multiplies in bfloat16 more slowly than in FLOAT32";
+    return "without AMX a step took longer than in FLOAT32 on the Intel processor that was "
+           "measured";
 #endif
   return "";
 }
