@@ -28,6 +28,11 @@ std::string ValueText(const Metric& metric, double value, const std::optional<In
                       metric.Number(interval->high, more), "]");
 }
 
+int MoreDecimals(const Metric& metric, const std::optional<Interval>& interval) {
+  if (!interval || std::isnan(interval->low)) return 0;
+  return std::max(0, metric.DecimalsFor((interval->high - interval->low) / 2));
+}
+
 std::string BlocksText(int64_t examples, int64_t block_examples) {
   const int64_t blocks = CountBlocks(examples, block_examples);
   if (blocks == examples) return "";

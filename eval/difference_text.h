@@ -17,6 +17,10 @@ std::string SignedText(const Metric& metric, double mean, const Interval& interv
 // "38.5 [36.2, 40.8]", with decimals that give the half width two digits; "38.50" without interval.
 std::string ValueText(const Metric& metric, double value, const std::optional<Interval>& interval);
 
+// Decimals in excess of the metric's that tell the ends of a narrow interval apart; 0 of a wide
+// one, and without one.
+int MoreDecimals(const Metric& metric, const std::optional<Interval>& interval);
+
 // "538 blocks of 80 examples": how the statistics take examples whose neighbours depend on each
 // other (CountBlocks in eval/crossed.h); empty where they take each by itself.
 std::string BlocksText(int64_t examples, int64_t block_examples);

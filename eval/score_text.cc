@@ -1,9 +1,8 @@
 #include "eval/score_text.h"
 
-#include <algorithm>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "eval/difference_text.h"
 #include "eval/run_interval.h"
 #include "lra/progress.h"
 #include "lra/status_macros.h"
@@ -29,7 +28,7 @@ absl::StatusOr<std::string> DescribeWithInterval(const Metric& metric, const Spl
   if (!interval) return DescribeOne(metric, result, "");
   const auto [low, high] = interval->interval;
   // A model that copies all but a few symbols has 0.0003 nats.
-  const int more = std::max(0, metric.DecimalsFor((high - low) / 2));
+  const int more = MoreDecimals(metric, interval->interval);
   return DescribeOne(
       metric, result,
       absl::StrFormat("; %g %% interval %s-%s%s, this run", 100 * confidence,

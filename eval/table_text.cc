@@ -1,7 +1,6 @@
 // The words of a table, whatever its format.
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -15,12 +14,6 @@
 
 namespace lra::internal {
 namespace {
-
-// Decimals in excess of the metric's that tell the ends of a narrow interval apart.
-int MoreDecimals(const Metric& metric, const std::optional<Interval>& interval) {
-  if (!interval || std::isnan(interval->low)) return 0;
-  return std::max(0, metric.DecimalsFor((interval->high - interval->low) / 2));
-}
 
 // "; last step 35.10; from another run's encoder; 2 stopped early; +23.1 % parameters".
 std::string Circumstances(const Metric& metric, const LeaderboardCell& cell) {
