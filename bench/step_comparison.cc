@@ -76,7 +76,8 @@ void Report(const Contender& contender, int repetition, const BenchResult& resul
 std::vector<Contender> ProfiledContenders(const StepPlan& plan, const std::string& program) {
   std::vector<Contender> contenders;
   for (BenchRequest request : Requests(plan)) {
-    if (!request.block().empty()) continue;  // its pieces are its own
+    // On the CPU the pieces of a block are its own.
+    if (!request.block().empty() && request.device().empty()) continue;
     request.set_profiles(true);
     const CellRunner run = ChildRunner(program);
     contenders.push_back({LabelOf(request, ""), "", [run, request] { return run(request); }});

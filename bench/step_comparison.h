@@ -56,7 +56,7 @@ struct StepComparison {
   BenchMachine machine;
   BenchRequest base;
   std::vector<Contest> contests;
-  // Where profiles are wanted: one a method and path, with its pieces.
+  // Where profiles are wanted: one a method and path, with its pieces or kernels.
   std::vector<Contest> profiles;
 };
 

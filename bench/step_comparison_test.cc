@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
 
 namespace lra {
@@ -11,6 +12,7 @@ namespace {
 using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 BenchResult Measured(double seconds) {
   BenchResult result;
@@ -140,6 +142,39 @@ TEST(StepTable, SaysMedianIntervalRatioAndPieces) {
   const auto json = nlohmann::json::parse(StepJson(comparison));
   EXPECT_EQ(json["rows"][1]["ratio"]["median"], 0.375);
   EXPECT_EQ(json["rows"][1]["reference"], "eager");
+}
+
+// A step of 4 ms in which 14 kernels run for 3 ms, the first for 1.7 of them.
+StepComparison ComparisonOnADevice() {
+  StepComparison comparison;
+  comparison.base.set_device("cuda");
+  BenchResult profiled = Measured(0.003);
+  BenchDeviceProfile* profile = profiled.mutable_device_profile();
+  profile->set_step_seconds(0.004);
+  profile->set_busy_seconds(0.003);
+  for (int i = 0; i < 14; ++i) {
+    BenchKernel* kernel = profile->add_kernels();
+    kernel->set_name(i == 0 ? std::string(200, 'k') : absl::StrCat("kernel ", i));
+    kernel->set_calls(i == 0 ? 6 : 1);
+    kernel->set_seconds(i == 0 ? 0.0017 : 0.0001);
+  }
+  comparison.contests = {{"linear", "", {Measured(0.003)}}};
+  comparison.profiles = {{"linear", "", {profiled}}};
+  return comparison;
+}
+
+TEST(StepTable, SaysWhichKernelsADeviceSpendsAStepIn) {
+  StepComparison comparison = ComparisonOnADevice();
+  const std::string text = StepTable(comparison);
+  EXPECT_THAT(text, HasSubstr("linear: kernels of a step"));
+  EXPECT_THAT(text, HasSubstr("takes 4.00 ms, in 75 % of which any of them runs"));
+  EXPECT_THAT(text, ContainsRegex("[|] k{87}[.]{3} +[|] +6 [|] +1.70 [|] +57 [|]"));
+  EXPECT_THAT(text, ContainsRegex("[|] kernel 11 +[|] +1 [|] +0.100 [|] +3 [|]"));
+  EXPECT_THAT(text, Not(HasSubstr("kernel 12")));
+  EXPECT_THAT(text, ContainsRegex("[|] 2 others +[|] +2 [|] +0.200 [|] +7 [|]"));
+  EXPECT_THAT(StepJson(comparison), HasSubstr(std::string(200, 'k')));
+  comparison.profiles[0].results[0].mutable_device_profile()->set_are_host_operators(true);
+  EXPECT_THAT(StepTable(comparison), HasSubstr("linear: operators on the host of a step"));
 }
 
 }  // namespace

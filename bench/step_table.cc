@@ -1,4 +1,6 @@
 // What `lra bench step` prints.
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "bench/cost.h"
@@ -11,6 +13,10 @@ namespace lra {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+// The most that the table of a profile on a device shows.
+constexpr int kMostKernels = 12;
+constexpr size_t kMostNameCharacters = 90;
 
 const Contest* Find(const std::vector<Contest>& contests, const std::string& label) {
   for (const Contest& contest : contests) {
@@ -102,6 +108,48 @@ TextTable PiecesTable(const StepComparison& comparison, const Contest& contest) 
   return table;
 }
 
+// What stands in a cell of a kernel's name, whose template arguments may be long.
+std::string ShortName(const std::string& name) {
+  return name.size() <= kMostNameCharacters
+             ? name
+             : absl::StrCat(name.substr(0, kMostNameCharacters - 3), "...");
+}
+
+std::vector<std::string> KernelRow(const std::string& name, double calls, double seconds,
+                                   double all) {
+  return {name, absl::StrFormat("%.4g", calls), Milliseconds(seconds),
+          absl::StrFormat("%.0f", 100 * seconds / all)};
+}
+
+TextTable KernelsTable(const Contest& contest) {
+  const BenchDeviceProfile& profile = contest.results.back().device_profile();
+  double all = 0, other_calls = 0, other_seconds = 0;
+  for (const BenchKernel& kernel : profile.kernels()) all += kernel.seconds();
+  TextTable table;
+  table.title = absl::StrFormat(
+      "%s: %s of a step, by their own time; under the profiler it takes %s ms, in %.0f %% of which "
+      "any of them runs",
+      contest.label, profile.are_host_operators() ? "operators on the host" : "kernels",
+      Milliseconds(profile.step_seconds()), 100 * profile.busy_seconds() / profile.step_seconds());
+  table.header = {profile.are_host_operators() ? "operator" : "kernel", "calls", "ms", "%"};
+  const int shown = std::min(kMostKernels, profile.kernels_size());
+  for (int i = 0; i < profile.kernels_size(); ++i) {
+    const BenchKernel& kernel = profile.kernels(i);
+    if (i < shown) {
+      table.rows.push_back(
+          KernelRow(ShortName(kernel.name()), kernel.calls(), kernel.seconds(), all));
+    } else {
+      other_calls += kernel.calls();
+      other_seconds += kernel.seconds();
+    }
+  }
+  if (profile.kernels_size() > shown) {
+    table.rows.push_back(KernelRow(absl::StrFormat("%d others", profile.kernels_size() - shown),
+                                   other_calls, other_seconds, all));
+  }
+  return table;
+}
+
 // What was measured says best what the device is.
 std::string DeviceText(const StepComparison& comparison) {
   for (const Contest& contest : comparison.contests) {
@@ -150,8 +198,11 @@ std::string StepTable(const StepComparison& comparison) {
     break;
   }
   for (const Contest& contest : comparison.profiles) {
-    if (LastMeasured(contest) != nullptr)
-      absl::StrAppend(&text, "\n", ToMarkdown(PiecesTable(comparison, contest)));
+    const BenchResult* last = LastMeasured(contest);
+    if (last == nullptr) continue;
+    absl::StrAppend(&text, "\n",
+                    ToMarkdown(last->has_device_profile() ? KernelsTable(contest)
+                                                          : PiecesTable(comparison, contest)));
   }
   absl::StrAppend(&text, "\n", DescribeBenchMachine(comparison.machine), "\n");
   return text;

@@ -54,7 +54,7 @@ absl::StatusOr<StepPlan> PlanOf(const StepFlags& flags, const CommandContext& co
   plan.base.set_warm_ups(2);
   plan.kernels = SplitAtCommas(flags.kernels);
   if (plan.kernels.empty()) plan.kernels.push_back("");
-  plan.profiles = !flags.skips_profile && !flags.is_forward && flags.device == "cpu";
+  plan.profiles = !flags.skips_profile && !flags.is_forward;
   plan.is_quiet = context.quiet;
   if (plan.compiles && plan.python.empty())
     return absl::InvalidArgumentError("--compile: is of the Python that --against names; add it");
@@ -173,7 +173,7 @@ void AddStepMeasuring(CLI::App* command, StepFlags* flags) {
   AddOption(command, "--beside", &flags->plan.other, "Another build of lra to compare with",
             {.value = kFileValue});
   AddSwitch(command, "--no-profile", &flags->skips_profile,
-            "Leave the pieces of a step out, which are measured on the CPU only");
+            "Leave out where a step's time goes: its pieces on the CPU, its kernels on a device");
 }
 
 }  // namespace

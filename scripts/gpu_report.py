@@ -98,10 +98,10 @@ class Report:
             process.communicate()
         self.unended = []
 
-    def add_rows(self, rows):
-        """Rows of step times, for the stage that was added last."""
+    def add_to_last(self, **parts):
+        """What report.json has of the stage that was added last: rows of step times, profiles."""
         with self.lock:
-            self.stages[-1]["rows"] = rows
+            self.stages[-1].update(parts)
             self.write()
 
     def add(self, name, command, outcome, seconds, output):

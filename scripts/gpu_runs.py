@@ -182,3 +182,14 @@ def compare_killed(report, options):
     killed = kill_training(report, options, steps, saved, *flags)
     if killed and report.run("resumed", [*killed[0], "--resume"], 60):
         add_equality(report, "killed and resumed", (undisturbed, killed[1]), steps)
+
+
+def sanitize(report, options, attention, *sets):
+    """A few steps in which each access to the card's memory is checked, where CUDA's tool for that is there: our kernels have no
+    other guard against a write beside their tensors that happens to change nothing."""
+    tool = shutil.which("compute-sanitizer")
+    if tool is None or not has_data(report, options):
+        return
+    command, _ = training_of(options, f"sanitized {attention}", attention, 3, 1, "--device", options.device, "--graphs", "off",
+                             "--threads", "2", *flags_of(sets))
+    report.run(f"{attention}: compute-sanitizer", [tool, "--tool", "memcheck", "--error-exitcode", "99", *command], 240)

@@ -8,13 +8,25 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 fail() { echo "$*"; cat "$work/log"; exit 1; }
 
-python3 "$check" check --lra "$lra" --device fake --minutes 60 "$work/out" >"$work/log" 2>&1 || fail "the rehearsal failed"
-for stage in 'conformance of linear' 'cosformer: 4 losses' 'linear: graphs' '2 seeds at once, graphs on' 'the same bits again' 'killed and resumed' steps-linear-small-64-float32; do
+# Stands in for CUDA's tool, with its flags and its way to say that memory was misused.
+mkdir "$work/tools"
+cat >"$work/tools/compute-sanitizer" <<'TOOL'
+#!/usr/bin/env bash
+[ "$1 $2 $3 $4" = "--tool memcheck --error-exitcode 99" ] || exit 1
+"${@:5}" || exit
+case "$FINDS $*" in yes*attention.causal=true*) exit 99 ;; esac
+TOOL
+chmod +x "$work/tools/compute-sanitizer"
+
+FINDS=no PATH=$work/tools:$PATH python3 "$check" check --lra "$lra" --device fake --minutes 60 "$work/out" >"$work/log" 2>&1 || fail "the rehearsal failed"
+for stage in 'conformance of linear' 'cosformer: 4 losses' 'linear: graphs' '2 seeds at once, graphs on' 'the same bits again' 'killed and resumed' 'linear: compute-sanitizer' 'transformer: compute-sanitizer' steps-linear-small-64-float32; do
   grep -q "^| $stage | ok |" "$work/out/report.md" || fail "no $stage in the report"
 done
 grep -q ' of 16 steps repeated' "$work/out/report.md" || fail "the report does not say how many steps were repeated"
 if grep -q '; 0 of 16 steps repeated' "$work/out/report.md"; then fail "no step was repeated"; fi
 grep -q 'linear, as a graph' "$work/out/report.json" || fail "no step was timed as a graph"
+grep -q '"device_profile"' "$work/out/report.json" || fail "no kernels were listed"
+grep -q 'operators on the host of a step' "$work/out/report.md" || fail "the table of kernels is not in the report"
 [ "$(ls "$work/out" | xargs)" = "report.json report.md" ] || fail "there is more than the report: $(ls "$work/out")"
 cells=(cells --lra "$lra" --device cpu --minutes 60 --work "$work/kept" "$work/cells")
 python3 "$check" "${cells[@]}" >"$work/log" 2>&1 || fail "the rehearsal of cells failed"
@@ -51,12 +63,13 @@ esac
 PROGRAM
 chmod +x "$work/other"
 other=(check --lra "$work/other" --device fake --minutes 60 --work "$work/other-work" "$work/other-out")
-if python3 "$check" "${other[@]}" >"$work/log" 2>&1; then fail "failures were passed over"; fi
+if FINDS=yes PATH=$work/tools:$PATH python3 "$check" "${other[@]}" >"$work/log" 2>&1; then fail "failures were passed over"; fi
 grep -q '^| linear on fake | failed with exit code 3 |' "$work/other-out/report.md" || fail "the failed stage is not named"
 grep -q '^| transformer: 4 losses | failed: losses differ by' "$work/other-out/report.md" || fail "the losses were not compared"
 grep -q '^| the same bits again | failed: other bits |' "$work/other-out/report.md" || fail "other bits were passed over"
 grep -q '^| cosformer: 4 losses | failed: 4 losses against 2 |' "$work/other-out/report.md" || fail "missing losses were passed over"
 grep -q '^| local: 4 losses | failed: a loss is not finite |' "$work/other-out/report.md" || fail "a NaN was passed over"
+grep -q '^| transformer: compute-sanitizer | failed with exit code 99 |' "$work/other-out/report.md" || fail "misused memory was passed over"
 grep -q '^| steps-linear-small-64-float32 | ok |' "$work/other-out/report.md" || fail "the rest was not tried"
 
 printf '#!/bin/sh\nexec sleep 60\n' >"$work/hangs"

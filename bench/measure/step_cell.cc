@@ -45,7 +45,9 @@ absl::Status MeasureStep(const BenchRequest& request, BenchResult* result) {
   result->set_minimum_bytes(minimum);
   result->set_device(DescribeDevice(model->device()));
   result->set_peak_device_bytes(PeakDeviceBytes(model->device()).value_or(0));
-  return request.profiles() ? MeasurePieces(request, result) : absl::OkStatus();
+  if (!request.profiles()) return absl::OkStatus();
+  return model->device().is_cpu() ? MeasurePieces(request, result)
+                                  : MeasureKernels(request, result);
 }
 
 }  // namespace lra::internal
