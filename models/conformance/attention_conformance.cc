@@ -7,10 +7,12 @@
 #include "models/base/torch_status.h"
 #include "models/conformance/attention_suite.h"
 #include "models/conformance/one_thread.h"
+#include "models/conformance/option_effects.h"
 #include "models/conformance/option_rules.h"
 #include "models/conformance/registration_rules.h"
 #include "models/conformance/try_promise.h"
 #include "models/interface/attend.h"
+#include "models/interface/options.h"
 
 namespace lra {
 namespace internal {
@@ -175,6 +177,11 @@ absl::StatusOr<std::vector<ConformanceResult>> CheckAttention(absl::string_view 
   };
   internal::TryPromise("O", name, "options", &results, [&] {
     for (ConformanceResult& result : internal::CheckOptionRules(name, with_its_own, options))
+      results.push_back(std::move(result));
+    // Whatever is set meanwhile, an option that is never read has no effect beside its file's.
+    const absl::StatusOr<google::protobuf::Any> of_file = LoadAttentionOptions(name);
+    if (!of_file.ok() || of_file->value() != options.value()) return;
+    for (ConformanceResult& result : internal::CheckOptionEffects(name, with_its_own, options))
       results.push_back(std::move(result));
   });
   for (ConformanceResult& result : internal::CheckRegistration(name, options))

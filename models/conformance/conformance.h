@@ -27,7 +27,8 @@
 //       them, which T1, T2 and F32 then have as well
 //   L   refuses sequences above its longest, or not, as declared
 //   O   of a registered attention: every option is set, a number has a range, and the factory
-//       refuses what is unset or out of range by name
+//       refuses what is unset or out of range by name; with its config file's options, each has an
+//       effect
 //   S   of a registered attention: the texts of its traits are there, causal_reason exactly where
 //       there is no choice of a causal form
 //   C   of a registered attention: where a protocol drops attention weights and it has none, its

@@ -35,7 +35,7 @@ constexpr Words kWords[] = {
     {"W", "the implied weights times the values are the output"},
     {"R", "reads what it claims to read"},
     {"L", "sequences above its longest are refused or taken, as declared"},
-    {"O", "every option has a value and a range, and none is filled in"},
+    {"O", "every option has a value, a range and an effect, and none is filled in"},
     {"S", "says what it is, and why there is no choice of a causal form"},
     {"C", "no protocol drops weights of it that are not there"},
     {"M1", "a model's padding changes nothing in training"},
