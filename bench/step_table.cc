@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
 #include "bench/cost.h"
 #include "bench/report.h"
 #include "bench/step_comparison.h"
@@ -108,11 +109,16 @@ TextTable PiecesTable(const StepComparison& comparison, const Contest& contest) 
   return table;
 }
 
-// What stands in a cell of a kernel's name, whose template arguments may be long.
-std::string ShortName(const std::string& name) {
-  return name.size() <= kMostNameCharacters
-             ? name
-             : absl::StrCat(name.substr(0, kMostNameCharacters - 3), "...");
+// What stands in a cell of a kernel's name. Template arguments may be long, and kernels differ in
+// the last of them; namespaces and the types of a function's arguments say little.
+std::string ShortName(std::string name) {
+  absl::StrReplaceAll({{"void ", ""}, {"at::native::", ""}, {"(anonymous namespace)::", ""}},
+                      &name);
+  if (const size_t arguments = name.rfind(">("); arguments != std::string::npos)
+    name.resize(arguments + 1);
+  if (name.size() <= kMostNameCharacters) return name;
+  const size_t head = kMostNameCharacters / 3, tail = kMostNameCharacters - head - 3;
+  return absl::StrCat(name.substr(0, head), "...", name.substr(name.size() - tail));
 }
 
 std::vector<std::string> KernelRow(const std::string& name, double calls, double seconds,
@@ -129,9 +135,10 @@ TextTable KernelsTable(const Contest& contest) {
   table.title = absl::StrFormat(
       "%s: %s of a step, by their own time; under the profiler it takes %s ms, in %.0f %% of which "
       "any of them runs",
-      contest.label, profile.are_host_operators() ? "operators on the host" : "kernels",
+      contest.label, profile.are_host_operators() ? "operators on the host" : "kernels and copies",
       Milliseconds(profile.step_seconds()), 100 * profile.busy_seconds() / profile.step_seconds());
-  table.header = {profile.are_host_operators() ? "operator" : "kernel", "calls", "ms", "%"};
+  table.header = {profile.are_host_operators() ? "operator" : "kernel", "calls", "ms",
+                  "% of these"};
   const int shown = std::min(kMostKernels, profile.kernels_size());
   for (int i = 0; i < profile.kernels_size(); ++i) {
     const BenchKernel& kernel = profile.kernels(i);

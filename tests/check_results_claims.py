@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Holds what is typed at the top of docs/results.md and in README.md against the pages they link to, which are made from records.
 
-Each score with an interval, "48.0 [45.6, 50.5]", must be on a page that its row, point or paragraph links to, rounded at most; and each page of
-docs/tables and docs/ablations must be linked from docs/results.md.
+Each score with an interval, "48.0 [45.6, 50.5]", must be on a page that its row, point or paragraph links to, rounded at most; so must each
+decimal of README.md's points. Each page of docs/tables and docs/ablations must be linked from docs/results.md.
 
 usage: check_results_claims.py SOURCE
 """
@@ -15,6 +15,7 @@ docs = root / "docs"
 NUMBER = r"[-+]?\d+(?:\.\d+)?"
 UNIT = r"(?: (?:points|nats|bits|bits/byte|nats a symbol))?"
 SCORE = re.compile(rf"({NUMBER}){UNIT} \[({NUMBER}), ({NUMBER})\]")
+DECIMAL = re.compile(r"(?<![\w.,-])\d+\.\d+")
 LINK = re.compile(r"\]\(([^)#]*)(?:#[^)]*)?\)")
 
 
@@ -51,11 +52,24 @@ def check(name, text, own=""):
     return problems, count, linked
 
 
+def check_decimals(name, text):
+    """The problems of single decimals in points with links: those that none of the pages has, rounded at most, whatever they are of."""
+    problems = []
+    for part in parts(text):
+        links = [link for link in LINK.findall(part) if (root / link).is_file() and link.endswith(".md")]
+        exact = [float(number) for link in links for number in DECIMAL.findall((root / link).read_text())]
+        for number in DECIMAL.findall(re.sub(r"\]\([^)]*\)", "]", part)) if links else []:
+            half = 0.5 * 10**-len(number.partition(".")[2]) + 1e-9
+            if not any(abs(float(number) - other) <= half for other in exact):
+                problems.append(f"{name}: {number} is on no page linked beside it: {', '.join(links)}")
+    return problems
+
+
 typed, _, made = (docs / "results.md").read_text().partition("<!-- results begin -->")
 failures, checked, linked = check("docs/results.md", typed, made)
 summary = (root / "README.md").read_text().partition("**On record so far**")[2].partition("**Not on record**")[0]
 problems, count, _ = check("README.md", summary)
-failures += problems
+failures += problems + check_decimals("README.md", summary)
 if count == 0:
     failures.append("README.md: no score with an interval was found under \"On record so far\"")
 checked += count

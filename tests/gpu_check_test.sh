@@ -12,8 +12,10 @@ fail() { echo "$*"; cat "$work/log"; exit 1; }
 mkdir "$work/tools"
 cat >"$work/tools/compute-sanitizer" <<'TOOL'
 #!/usr/bin/env bash
-[ "$1 $2 $3 $4" = "--tool memcheck --error-exitcode 99" ] || exit 1
-"${@:5}" || exit
+[ "$1 $2 $3 $4 $5 $6" = "--tool memcheck --target-processes all --error-exitcode 99" ] || exit 1
+# In LibTorch's pools a write beside a tensor is none beside memory.
+[ "$PYTORCH_NO_CUDA_MEMORY_CACHING" = 1 ] || exit 1
+"${@:7}" || exit
 case "$FINDS $*" in yes*attention.causal=true*) exit 99 ;; esac
 TOOL
 chmod +x "$work/tools/compute-sanitizer"

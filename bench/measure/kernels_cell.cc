@@ -1,16 +1,13 @@
-// What a step asks a device for, kernel by kernel, through LibTorch's profiler: on CUDA the card's
-// own times; on the fake device, which has no kernels, those of operators on the host.
+#include "bench/measure/kernels_cell.h"
+
 #include <torch/csrc/autograd/profiler_kineto.h>
 
 #include <memory>
 #include <set>
 #include <vector>
 
-#include "bench/measure/measure.h"
-#include "bench/measure/step_model.h"
 #include "bench/measure/timing.h"
 #include "bench/own_times.h"
-#include "lra/status_macros.h"
 #include "models/base/device_work.h"
 
 namespace lra::internal {
@@ -48,15 +45,18 @@ std::vector<TracedSpan> SpansOf(const profiler::ProfilerResult& trace, at::Devic
 
 }  // namespace
 
-absl::Status MeasureKernels(const BenchRequest& request, BenchResult* result) {
-  LRA_ASSIGN_OR_RETURN(const std::unique_ptr<StepModel> model, StepModel::Create(request));
+absl::Status MeasureKernels(StepModel* model, BenchDeviceProfile* profile) {
   const bool is_cuda = model->device().is_cuda();
   const auto activity = is_cuda ? profiler::ActivityType::CUDA : profiler::ActivityType::CPU;
   double seconds = 0;
-  TraceSteps(model.get(), activity, &seconds);  // its first use loads what it needs
-  const Trace trace = TraceSteps(model.get(), activity, &seconds);
+  TraceSteps(model, activity, &seconds);  // its first use loads what it needs
+  const Trace trace = TraceSteps(model, activity, &seconds);
   const std::vector<TracedSpan> spans = SpansOf(*trace, is_cuda ? at::kCUDA : at::kCPU);
-  BenchDeviceProfile* profile = result->mutable_device_profile();
+  if (spans.empty()) {
+    return absl::UnavailableError(
+        "the profiler saw no kernel: it needs LibTorch's libcupti, and a driver that lets users "
+        "profile; --no-profile does without");
+  }
   profile->set_are_host_operators(!is_cuda);
   profile->set_step_seconds(seconds / kProfiledSteps);
   profile->set_busy_seconds(BusySeconds(spans, kProfiledSteps));

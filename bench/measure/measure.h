@@ -21,7 +21,6 @@ absl::Status MeasureStep(const BenchRequest& request, BenchResult* result);
 absl::Status MeasureStreaming(const BenchRequest& request, BenchResult* result);
 absl::Status MeasureMachinePeaks(const BenchRequest& request, BenchResult* result);
 absl::Status MeasurePieces(const BenchRequest& request, BenchResult* result);
-absl::Status MeasureKernels(const BenchRequest& request, BenchResult* result);
 
 }  // namespace internal
 }  // namespace lra

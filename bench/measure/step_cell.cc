@@ -1,6 +1,7 @@
 #include <cstdint>
 
 #include "bench/measure/counting_allocator.h"
+#include "bench/measure/kernels_cell.h"
 #include "bench/measure/measure.h"
 #include "bench/measure/passes.h"
 #include "bench/measure/repeated_step.h"
@@ -47,7 +48,7 @@ absl::Status MeasureStep(const BenchRequest& request, BenchResult* result) {
   result->set_peak_device_bytes(PeakDeviceBytes(model->device()).value_or(0));
   if (!request.profiles()) return absl::OkStatus();
   return model->device().is_cpu() ? MeasurePieces(request, result)
-                                  : MeasureKernels(request, result);
+                                  : MeasureKernels(model.get(), result->mutable_device_profile());
 }
 
 }  // namespace lra::internal

@@ -161,6 +161,26 @@ absl::StatusOr<std::vector<ConformanceResult>> CheckAttention(absl::string_view 
   return results;
 }
 
+namespace {
+
+// E, which is of the config file's options: one that is never read has no effect beside these,
+// whatever is set meanwhile.
+void AddOptionEffects(absl::string_view name, const AttentionMaker& maker,
+                      const google::protobuf::Any& options,
+                      std::vector<ConformanceResult>* results) {
+  const absl::StatusOr<google::protobuf::Any> of_file = LoadAttentionOptions(name);
+  if (!of_file.ok()) {
+    results->push_back(NotCompared("E", name, "options", of_file.status()));
+  } else if (of_file->value() == options.value()) {
+    internal::TryPromise("E", name, "options", results, [&] {
+      for (ConformanceResult& result : internal::CheckOptionEffects(name, maker, options))
+        results->push_back(std::move(result));
+    });
+  }
+}
+
+}  // namespace
+
 absl::StatusOr<std::vector<ConformanceResult>> CheckAttention(absl::string_view name,
                                                               const google::protobuf::Any& options,
                                                               const CheckSetting& setting) {
@@ -178,12 +198,8 @@ absl::StatusOr<std::vector<ConformanceResult>> CheckAttention(absl::string_view 
   internal::TryPromise("O", name, "options", &results, [&] {
     for (ConformanceResult& result : internal::CheckOptionRules(name, with_its_own, options))
       results.push_back(std::move(result));
-    // Whatever is set meanwhile, an option that is never read has no effect beside its file's.
-    const absl::StatusOr<google::protobuf::Any> of_file = LoadAttentionOptions(name);
-    if (!of_file.ok() || of_file->value() != options.value()) return;
-    for (ConformanceResult& result : internal::CheckOptionEffects(name, with_its_own, options))
-      results.push_back(std::move(result));
   });
+  if (setting.device.is_cpu()) AddOptionEffects(name, with_its_own, options, &results);
   for (ConformanceResult& result : internal::CheckRegistration(name, options))
     results.push_back(std::move(result));
   return results;
