@@ -144,7 +144,7 @@ TEST(StepTable, SaysMedianIntervalRatioAndPieces) {
   EXPECT_EQ(json["rows"][1]["reference"], "eager");
 }
 
-// As LibTorch's kernels are called, which differ far behind.
+// Names such as LibTorch's kernels have, which differ far behind.
 constexpr char kLongName[] =
     "void at::native::vectorized_elementwise_kernel<4, at::native::BinaryFunctor<float, float, "
     "float, at::native::binary_internal::";

@@ -42,7 +42,7 @@ expect 0 'depth_5 ' "$lra" baseline listops
 expect 0 '"bar": "depth 5"' "$lra" baseline listops --json
 expect 2 'give a task .*or --like RUN' "$lra" baseline
 expect 0 'majority' "$lra" baseline listops --set view.max_length_tokens=100 --out bars
-# As it starts without what CTest sets: anew, with threads that wait patiently.
+# Without what CTest sets it starts itself anew, with threads that wait patiently.
 expect 0 'listops linear seed 0: .*test' env -u OMP_WAIT_POLICY "$lra" train "${smoke[@]}" --attention linear
 expect 0 '"seed": 2' "$lra" train "${smoke[@]}" --attention transformer --seeds 0-2 --json
 # A run file is what its flags are.

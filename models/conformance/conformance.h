@@ -28,7 +28,8 @@
 //   L   refuses sequences above its longest, or not, as declared
 //   O   of a registered attention: every option is set, a number has a range, and the factory
 //       refuses what is unset or out of range by name
-//   E   of a registered attention with its config file's options, on the CPU: none is without effect
+//   E   of a registered attention, on the CPU: no option is without effect beside those of its
+//       config file
 //   S   of a registered attention: the texts of its traits are there, causal_reason exactly where
 //       there is no choice of a causal form
 //   C   of a registered attention: where a protocol drops attention weights and it has none, its
@@ -93,8 +94,8 @@ struct CheckSetting {
 // InvalidArgument for another name, and with the reason for a device that is not there.
 absl::StatusOr<CheckSetting> ParseCheckSetting(absl::string_view device, absl::string_view type);
 
-// All but M, O, E, S and C. An error only where the attention cannot be made; what throws later is a
-// broken promise, and the others are tried.
+// All but M, O, E, S and C. An error only where the attention cannot be made; what throws later is
+// a broken promise, and the others are tried.
 absl::StatusOr<std::vector<ConformanceResult>> CheckAttention(absl::string_view name,
                                                               const AttentionMaker& maker,
                                                               const CheckSetting& setting = {});

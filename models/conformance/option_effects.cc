@@ -269,7 +269,7 @@ class OptionEffects {
   const AttentionMaker& maker_;
   const pb::Message& options_;
   int64_t tokens_ = kTokens;
-  // Of the option at hand: values that were taken, and refused, where its own was.
+  // The values of the option at hand that were taken, and refused, where its own was.
   std::set<std::string> taken_, refused_;
   bool was_compared_ = false;
 };

@@ -1,4 +1,4 @@
-// Promise E must be able to fail: factories that never read an option, or only hold it to its values.
+// Promise E must be able to fail: factories that never read an option, or only check its values.
 #include "models/conformance/option_effects.h"
 
 #include <ATen/ops/full.h>
