@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -42,8 +43,16 @@ FigureCurve ValidationCurve(const std::string& label, const std::vector<const Cu
   });
 }
 
+namespace {
+
+// Losses that fall by more than this cannot be read off an even axis.
+constexpr double kFarRatio = 100;
+
+}  // namespace
+
 CurvePlot PlotOf(const std::vector<FigureCurve>& curves, const std::string& name) {
   CurvePlot plot;
+  double least = std::numeric_limits<double>::infinity(), most = 0;
   std::vector<std::string> bands, lines;
   for (const FigureCurve& curve : curves) {
     if (curve.seeds.empty()) continue;
@@ -53,6 +62,8 @@ CurvePlot PlotOf(const std::vector<FigureCurve>& curves, const std::string& name
     for (const auto& [step, seeds] : curve.seeds) {
       const auto [low, high] = std::minmax_element(seeds.begin(), seeds.end());
       absl::StrAppendFormat(&plot.blocks, "%d %.9g %.9g %.9g\n", step, Mean(seeds), *low, *high);
+      least = std::min(least, *low);
+      most = std::max(most, *high);
     }
     absl::StrAppend(&plot.blocks, "END\n");
     const int type = curve.line_type > 0 ? curve.line_type : number;
@@ -63,7 +74,10 @@ CurvePlot PlotOf(const std::vector<FigureCurve>& curves, const std::string& name
                                     number, type, PlainQuoted(curve.label)));
   }
   bands.insert(bands.end(), lines.begin(), lines.end());
-  if (!bands.empty()) plot.command = absl::StrCat("plot ", absl::StrJoin(bands, ", \\\n  "), "\n");
+  if (bands.empty()) return plot;
+  const bool is_far = least > 0 && most > kFarRatio * least;
+  plot.command = absl::StrCat(is_far ? "set logscale y\nset format y '%g'\n" : "", "plot ",
+                              absl::StrJoin(bands, ", \\\n  "), "\n");
   return plot;
 }
 
@@ -191,7 +205,8 @@ std::string CurvesOnScreen(const std::vector<CurvePanel>& panels,
                    "set grid\nset key below left Left reverse maxcols 2\nset xlabel ",
                    PlainQuoted(steps), "\nset multiplot layout ", panels.size(), ",1\n");
   for (size_t i = 0; i < panels.size(); ++i)
-    absl::StrAppend(&text, "set title ", PlainQuoted(panels[i].title), "\n", plots[i].command);
+    absl::StrAppend(&text, "unset logscale y\nset title ", PlainQuoted(panels[i].title), "\n",
+                    plots[i].command);
   return text + "unset multiplot\n";
 }
 
@@ -203,7 +218,7 @@ ColumnFigure CurvesColumn(const std::vector<CurvePanel>& panels,
   ColumnFigure figure;
   std::map<int, std::string> labels;
   for (size_t i = 0; i < panels.size(); ++i) {
-    figure.plots.push_back({panels[i].title, plots[i].command, 90});
+    figure.plots.push_back({panels[i].title, "unset logscale y\n" + plots[i].command, 90});
     for (const FigureCurve& curve : panels[i].curves) labels[curve.line_type] = curve.label;
   }
   ColumnPlot &first = figure.plots.front(), &last = figure.plots.back();

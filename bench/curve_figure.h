@@ -30,8 +30,10 @@ FigureCurve ValidationCurve(const std::string& label, const std::vector<const Cu
                             const Metric& metric);
 
 struct CurvePlot {
-  std::string blocks;   // data
-  std::string command;  // `plot`: bands from the lowest to the highest seed, then the means
+  std::string blocks;  // data
+  // `plot`: bands from the lowest to the highest seed, then the means; before it a logarithmic axis
+  // where all values are above 0 and the largest is more than 100 times the least.
+  std::string command;
   int64_t last_step = 0;
 };
 // Names of data blocks begin with `name`.

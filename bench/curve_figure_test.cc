@@ -53,6 +53,19 @@ std::string ProgramOf(const AblationResult& result) {
   return DesignCurvesProgram(result.ablation, result.ablation.tasks[0], "a");
 }
 
+// Copying, say: from guessing to nearly nothing.
+TEST(CurveFigureTest, LossesThatFallFarHaveALogarithmicAxis) {
+  const auto command = [](const std::vector<double>& values) {
+    FigureCurve curve = {"linear", {}, 0};
+    for (const double value : values) curve.seeds[int64_t(curve.seeds.size())] = {value};
+    return PlotOf({curve}, "curve").command;
+  };
+  EXPECT_THAT(command({2.4, 0.1, 0.001}), HasSubstr("set logscale y\nset format y '%g'\nplot "));
+  EXPECT_THAT(command({2.4, 0.1, 0.03}), Not(HasSubstr("logscale")));
+  EXPECT_THAT(command({2.4, 0.1, 0}), Not(HasSubstr("logscale")));
+  EXPECT_THAT(command({-2.4, 0.1, 100}), Not(HasSubstr("logscale")));
+}
+
 TEST(CurveFigureTest, ShowsMeansOverSeedsWithTheLowestAndTheHighest) {
   const std::string program = ProgramOf(TwoCells());
   // The run without a curve, one that diverged, is left out of its cell's mean.
