@@ -186,6 +186,11 @@ TEST(StepTable, SaysWhichKernelsADeviceSpendsAStepIn) {
   EXPECT_THAT(StepJson(comparison), HasSubstr(absl::StrCat(kLongName, "Mul", kLongEnd)));
   comparison.profiles[0].results[0].mutable_device_profile()->set_are_host_operators(true);
   EXPECT_THAT(StepTable(comparison), HasSubstr("linear: operators on the host of a step"));
+  BenchResult& profiled = comparison.profiles[0].results[0];
+  profiled.set_outcome(BenchResult::FAILED);
+  profiled.set_reason("the profiler saw no kernel");
+  EXPECT_THAT(StepTable(comparison),
+              HasSubstr("\nlinear: no profile: the profiler saw no kernel\n"));
 }
 
 }  // namespace

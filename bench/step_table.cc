@@ -206,7 +206,11 @@ std::string StepTable(const StepComparison& comparison) {
   }
   for (const Contest& contest : comparison.profiles) {
     const BenchResult* last = LastMeasured(contest);
-    if (last == nullptr) continue;
+    if (last == nullptr) {
+      absl::StrAppend(&text, "\n", contest.label, ": no profile: ", contest.results.back().reason(),
+                      "\n");
+      continue;
+    }
     absl::StrAppend(&text, "\n",
                     ToMarkdown(last->has_device_profile() ? KernelsTable(contest)
                                                           : PiecesTable(comparison, contest)));
