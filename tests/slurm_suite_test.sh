@@ -53,8 +53,20 @@ expect 0 'of them queued' "${mine[@]}" "$lra" "${slurm[@]}" --at-most 3
 expect 0 'Slurm job [0-9]+_[0-9]+ (pending|running)' "$lra" status far
 expect 0 'scancel [0-9]+$' "$lra" status far
 
-# Processes of the elements whose command line holds a word; Slurm's jobs are this machine's.
-processes() { pgrep -f -- "$1" || true; }
+# The element of Slurm that started a process of this machine, as JOB_TASK.
+element_of() {
+  variable() { tr '\0' '\n' <"/proc/$1/environ" | sed -n "s/^SLURM_ARRAY_$2_ID=//p"; }
+  echo "$(variable "$1" JOB)_$(variable "$1" TASK)"
+}
+# Processes whose command line holds a word, of elements that Slurm runs: what outlives a script that was killed is nobody's, and
+# nothing can be taken from it.
+processes() {
+  local process running
+  running=$(squeue --noheader --array --states=RUNNING --format=%F_%K)
+  for process in $(pgrep -f -- "$1"); do
+    if grep -qx "$(element_of "$process" 2>/dev/null)" <<<"$running"; then echo "$process"; fi
+  done
+}
 one_of() { [ $# = 0 ] || echo "${@:1+RANDOM%$#:1}"; }
 # A requeued element waits two minutes unless somebody asks.
 hurry() {
@@ -77,7 +89,7 @@ victim() {
 }
 killed=0
 for pattern in " train .*--out $work/far/" " run $work/far/suite.textproto" "$work/cluster/spool/job.*/slurm_script"; do
-  while [ "$(finished)" -lt $((2 + 4 * killed)) ] && [ -n "$(squeue --noheader)" ]; do hurry; sleep 0.2; done
+  while [ "$(finished)" -lt $((2 + 2 * killed)) ] && [ -n "$(squeue --noheader)" ]; do hurry; sleep 0.2; done
   # One that ends just then is not counted: another is looked for.
   while process=$(victim "$pattern") && [ -n "$process" ]; do
     command=$(tr '\0' ' ' <"/proc/$process/cmdline" 2>/dev/null | cut -c1-80) || true
@@ -90,13 +102,14 @@ for pattern in " train .*--out $work/far/" " run $work/far/suite.textproto" "$wo
 done
 [ "$killed" = 3 ] || fail "only $killed workers were killed"
 # A job of a higher partition takes the whole node; Slurm queues the elements again. One of them is stopped until then: it would
-# otherwise end at just that time, now and then, and with it the reason to take anything from anybody.
+# otherwise end at just that time, now and then, and with it the reason to take anything from anybody. Where it did, another is
+# looked for as soon as the job is through.
 was_preempted() { grep -qs 'DUE TO PREEMPTION' far/slurm/*.log; }
 preempt() {
   local process=$1
   kill -STOP "$process" 2>/dev/null || return 1
   sbatch --quiet --partition=urgent --cpus-per-task=4 --output=/dev/null --wrap='sleep 3'
-  for _ in $(seq 600); do ! was_preempted || break; sleep 0.1; done
+  while ! was_preempted && [ -n "$(squeue --noheader --partition=urgent)" ]; do sleep 0.1; done
   kill -CONT "$process" 2>/dev/null || true # Slurm lets go on what it ends
   was_preempted
 }
@@ -105,9 +118,8 @@ while [ -n "$(squeue --noheader)" ]; do ! preempt "$(victim " train .*--out $wor
 was_near=0
 near_limit() {
   local process=$1 run element
-  run=$(tr '\0' '\n' <"/proc/$process/cmdline" | grep "^$work/far/")
-  variable() { tr '\0' '\n' <"/proc/$process/environ" | sed -n "s/^SLURM_ARRAY_$1_ID=//p"; }
-  element=$(variable JOB)_$(variable TASK)
+  run=$(tr '\0' '\n' <"/proc/$process/cmdline" | grep "^$work/far/") || return 1
+  element=$(element_of "$process")
   while [ -d "/proc/$process" ] && [ ! -e "$run/checkpoint/latest" ]; do sleep 0.05; done
   scancel --batch --signal=USR1 "$element" || true # it complains where the job reacts at once
   for _ in $(seq 600); do
@@ -127,7 +139,7 @@ grep -q 'DUE TO PREEMPTION' far/slurm/*.log || fail "no element was preempted"
 before=$(finished)
 if [ "$before" -lt 24 ]; then
   "$lra" "${slurm[@]}" >/dev/null || fail "the second submission"
-  left=$(grep -c "listops-" far/slurm/2.textproto)
+  left=$(grep -cs "listops-" far/slurm/2.textproto) || fail "$before of 24 runs were finished, and nothing was submitted again"
   [ $((before + left)) = 24 ] || fail "$before runs were finished, $left were submitted again"
   while [ -n "$(squeue --noheader)" ]; do hurry; sleep 0.5; done
 fi
