@@ -9,6 +9,7 @@
 namespace lra {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -115,6 +116,41 @@ TEST(YardstickCommand, HoldsPyTorchToTheForcedInstructions) {
   EXPECT_THAT(YardstickCommand({"python3", true}, request).environment,
               Contains(Pair("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")));
 }
+
+TEST(YardstickCommand, AsksForCausalFormsAndTheirKernels) {
+  BenchRequest request;
+  request.set_attention("linear");
+  request.set_mode(BenchRequest::TRAINING);
+  EXPECT_THAT(YardstickCommand({"python3"}, request).environment,
+              AllOf(Contains(Pair("CAUSAL", "0")), Contains(Pair("FLA", "0"))));
+  request.set_causal(true);
+  EXPECT_TRUE(YardstickKnows(request));
+  EXPECT_THAT(YardstickCommand({"python3", false, true}, request).environment,
+              AllOf(Contains(Pair("CAUSAL", "1")), Contains(Pair("FLA", "1"))));
+  request.set_attention("s4d");
+  EXPECT_FALSE(YardstickKnows(request));  // the script's is bidirectional
+}
+
+TEST(FlaKnows, CausalLinearAttentionOnAGpu) {
+  BenchRequest request;
+  request.set_attention("linear");
+  request.set_mode(BenchRequest::TRAINING);
+  request.set_causal(true);
+  request.set_device("cuda");
+  EXPECT_TRUE(FlaKnows(request));
+  for (const char* device : {"", "fake"}) {
+    BenchRequest elsewhere = request;
+    elsewhere.set_device(device);
+    EXPECT_FALSE(FlaKnows(elsewhere)) << device;
+  }
+  BenchRequest other = request;
+  other.set_attention("cosformer");
+  EXPECT_FALSE(FlaKnows(other));
+  request.set_causal(false);
+  EXPECT_FALSE(FlaKnows(request));
+}
+
+TEST(HasFla, IsFalseOfAPythonWithout) { EXPECT_FALSE(HasFla("/no/such/python")); }
 
 TEST(CheckPython, SaysWhatToNameInstead) {
   const absl::Status status = CheckPython("/no/such/python");

@@ -34,6 +34,12 @@ void AddContenders(const StepPlan& plan, const std::string& program, const Bench
                                return RunYardstick({plan.python, true}, request);
                              }});
     }
+    if (plan.has_fla && FlaKnows(request)) {
+      contenders->push_back(
+          {LabelOf(request, ", flash-linear-attention"), reference, [plan, request] {
+             return RunYardstick({plan.python, false, true}, request);
+           }});
+    }
   }
   if (!plan.other.empty()) {
     const CellRunner other = ChildRunner(plan.other);
@@ -141,8 +147,11 @@ std::optional<MedianInterval> RatioOfContests(const Contest& contest, const Cont
   return IntervalOfMedian(ratios);
 }
 
-absl::StatusOr<StepComparison> CompareSteps(const StepPlan& plan, const std::string& program) {
-  if (!plan.python.empty()) LRA_RETURN_IF_ERROR(CheckPython(plan.python));
+absl::StatusOr<StepComparison> CompareSteps(StepPlan plan, const std::string& program) {
+  if (!plan.python.empty()) {
+    LRA_RETURN_IF_ERROR(CheckPython(plan.python));
+    plan.has_fla = HasFla(plan.python);
+  }
   if (!plan.other.empty()) LRA_RETURN_IF_ERROR(CheckOtherBuild(plan.other));
   StepComparison comparison;
   comparison.base = plan.base;

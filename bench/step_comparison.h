@@ -21,6 +21,7 @@ struct StepPlan {
   int repetitions = 5;
   std::string python;     // with torch; empty = none
   bool compiles = false;  // also torch.compile
+  bool has_fla = false;   // also flash-linear-attention, of what it knows
   std::string other;      // another build of lra to set beside; empty = none
   bool profiles = false;
   bool repeats = false;  // also each step as a graph of the device
@@ -62,7 +63,7 @@ struct StepComparison {
 
 // Progress goes to standard error. InvalidArgument for a Python without torch, and for another
 // build that cannot be started.
-absl::StatusOr<StepComparison> CompareSteps(const StepPlan& plan, const std::string& program);
+absl::StatusOr<StepComparison> CompareSteps(StepPlan plan, const std::string& program);
 
 // With the first reason: InvalidArgument where each step was refused, Aborted where each was
 // refused or failed.

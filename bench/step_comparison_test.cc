@@ -9,6 +9,7 @@
 namespace lra {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -78,6 +79,25 @@ TEST(StepContenders, SetPyTorchAndTheOtherBuildBesideEachMethod) {
   EXPECT_THAT(references,
               ElementsAre("", "linear, avx2, eager PyTorch", "linear, avx2, eager PyTorch",
                           "linear, avx2, eager PyTorch", "", "rfa, avx2, other build"));
+}
+
+TEST(StepContenders, SetFlashLinearAttentionBesideCausalLinearOnly) {
+  StepPlan plan;
+  plan.methods = {{"linear", {}, false}, {"linear", {}, true}};
+  plan.kernels = {""};
+  plan.base.set_mode(BenchRequest::TRAINING);
+  plan.base.set_device("cuda");
+  plan.python = "python3";
+  const auto labels = [&] {
+    std::vector<std::string> all;
+    for (const Contender& contender : StepContenders(plan, "lra")) all.push_back(contender.label);
+    return all;
+  };
+  EXPECT_THAT(labels(), Not(Contains(HasSubstr("flash"))));
+  plan.has_fla = true;
+  EXPECT_THAT(labels(),
+              ElementsAre("linear, eager PyTorch", "linear", "linear, causal, eager PyTorch",
+                          "linear, causal, flash-linear-attention", "linear, causal"));
 }
 
 TEST(CheckMeasured, AComparisonOfNothingIsAnError) {

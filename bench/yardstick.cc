@@ -22,20 +22,27 @@ void HoldToInstructions(const std::string& kernels, ChildCommand* command) {
   environment.emplace_back("ONEDNN_MAX_CPU_ISA", is_avx2 ? "AVX2" : "SSE41");
 }
 
+std::string Script() { return JoinPath(ConfigDirectory(), "../benchmarks/step/eager_step.py"); }
+
 }  // namespace
 
 bool YardstickKnows(const BenchRequest& request) {
   const std::string& name = request.attention();
-  return (name == "transformer" || name == "linear" || name == "cosformer" || name == "s4d") &&
-         !request.causal() && request.options_size() == 0 && request.device() != "fake" &&
+  return (name == "transformer" || name == "linear" || name == "cosformer" ||
+          (name == "s4d" && !request.causal())) &&
+         request.options_size() == 0 && request.device() != "fake" &&
          request.mode() == BenchRequest::TRAINING &&
          (request.weight_dropout() == 0 || name == "transformer");
 }
 
+bool FlaKnows(const BenchRequest& request) {
+  return YardstickKnows(request) && request.attention() == "linear" && request.causal() &&
+         !request.device().empty();
+}
+
 ChildCommand YardstickCommand(const Yardstick& yardstick, const BenchRequest& request) {
-  const std::string script = JoinPath(ConfigDirectory(), "../benchmarks/step/eager_step.py");
   const std::string kind = request.attention() == "transformer" ? "softmax" : request.attention();
-  ChildCommand command = {{yardstick.python, script, kind, absl::StrCat(request.tokens()),
+  ChildCommand command = {{yardstick.python, Script(), kind, absl::StrCat(request.tokens()),
                            absl::StrCat(request.batch())},
                           {}};
   const auto set = [&](const char* name, auto value) {
@@ -54,6 +61,8 @@ ChildCommand YardstickCommand(const Yardstick& yardstick, const BenchRequest& re
   set("DEVICE", request.device().empty() ? "cpu" : request.device());
   set("TF32", request.precision() == NumericsConfig::TF32 ? 1 : 0);
   set("COMPILE", yardstick.is_compiled ? 1 : 0);
+  set("CAUSAL", request.causal() ? 1 : 0);
+  set("FLA", yardstick.uses_fla ? 1 : 0);
   HoldToInstructions(request.kernels(), &command);
   return command;
 }
@@ -103,6 +112,11 @@ absl::Status CheckPython(const std::string& python) {
   return absl::InvalidArgumentError(
       absl::StrCat("--against ", python, ": it cannot import torch (", LastLine(child->errors),
                    "); in an environment of its own: pip install torch"));
+}
+
+bool HasFla(const std::string& python) {
+  const absl::StatusOr<ChildOutcome> child = RunChild({{python, Script(), "has-fla"}, {}});
+  return child.ok() && child->exit_code == 0 && child->signal == 0;
 }
 
 }  // namespace lra

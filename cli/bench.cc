@@ -167,7 +167,7 @@ void AddStepMeasuring(CLI::App* command, StepFlags* flags) {
             {.value = kKernelsValue});
   AddOption(command, "--against", &flags->plan.python,
             "A Python with torch: the same model in eager PyTorch (transformer, linear, "
-            "cosformer)",
+            "cosformer); on a GPU, linear:causal by flash-linear-attention, too, where it has that",
             {.value = kFileValue});
   AddSwitch(command, "--compile", &flags->plan.compiles, "With --against: torch.compile, too");
   AddOption(command, "--beside", &flags->plan.other, "Another build of lra to compare with",

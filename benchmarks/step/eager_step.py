@@ -1,13 +1,16 @@
 """The yardstick of `lra bench step --against PYTHON`: one training step of the same model in eager PyTorch.
 
 usage: [T=2 L=2 E=64 HD=32 M=128 S=6] eager_step.py {softmax|linear|cosformer|s4d} N B
+       eager_step.py has-fla    exit code 0 where flash-linear-attention is installed
 
 Pre-LN encoder with biases everywhere, learned positions, dropout, masked mean pooling, Dense-ReLU-Dense head, AdamW.
 Prints the median step time and the peak resident memory. T threads, L layers, E model width, HD head width, M MLP width,
 S timed steps; DROPOUT=0.1 of hidden states, WEIGHT_DROPOUT=0 of attention weights (softmax only); with PADDED=1 lengths
 fall evenly from N to N / 2, with BF16=1 matrix products are in bfloat16 (autocast), with COMPILE=1 by torch.compile.
-With DEVICE=cuda it runs there, AdamW fused, with TF32=1 in TF32, and the peak is that of tensors on the device.
+With DEVICE=cuda it runs there, AdamW fused, with TF32=1 in TF32, and the peak is that of tensors on the device. With CAUSAL=1 a
+token sees none after it (not of s4d); with FLA=1 causal linear attention is flash-linear-attention's chunk_linear_attn.
 """
+import importlib.util
 import math
 import os
 import resource
@@ -19,21 +22,44 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+if sys.argv[1:] == ["has-fla"]:
+    sys.exit(not importlib.util.find_spec("fla"))
 KIND, TOKENS, BATCH = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 THREADS, LAYERS, WIDTH, HEAD, MLP, STEPS = (
     int(os.environ.get(name, default))
     for name, default in (("T", 2), ("L", 2), ("E", 64), ("HD", 32), ("M", 128), ("S", 6)))
 DROPOUT, WEIGHT_DROPOUT = float(os.environ.get("DROPOUT", 0.1)), float(os.environ.get("WEIGHT_DROPOUT", 0))
-PADDED, BF16, TF32, COMPILE = (os.environ.get(name, "0") == "1" for name in ("PADDED", "BF16", "TF32", "COMPILE"))
+PADDED, BF16, TF32, COMPILE, CAUSAL, FLA = (
+    os.environ.get(name, "0") == "1" for name in ("PADDED", "BF16", "TF32", "COMPILE", "CAUSAL", "FLA"))
 DEVICE = torch.device(os.environ.get("DEVICE", "cpu"))
 ON_GPU = DEVICE.type == "cuda"
+CHUNK = 64  # tokens, of causal linear attention
+if FLA:
+    from fla.ops.linear_attn import chunk_linear_attn
 
 
 def softmax(q, k, v, keep):
+    if CAUSAL:  # what is padded comes last, so that no token before it sees any
+        return functional.scaled_dot_product_attention(q, k, v, is_causal=True, dropout_p=WEIGHT_DROPOUT)
     return functional.scaled_dot_product_attention(q, k, v, attn_mask=keep[:, None, None, :], dropout_p=WEIGHT_DROPOUT)
 
 
+def causal(q, k, v):
+    """A token and those before it: sums over whole chunks, and products within one."""
+    rest = -q.shape[-2] % CHUNK
+    q, k, v = (functional.pad(x, (0, 0, 0, rest)).unflatten(-2, (-1, CHUNK)) for x in (q, k, functional.pad(v, (0, 1), value=1)))
+    states = (k.transpose(-1, -2) @ v).cumsum(-3)
+    before = functional.pad(states[..., :-1, :, :], (0, 0, 0, 0, 1, 0))
+    sums = (q @ before + (q @ k.transpose(-1, -2)).tril() @ v).flatten(-3, -2)[..., :TOKENS, :]
+    return sums[..., :-1] / sums[..., -1:].clamp_min(1e-6)
+
+
 def normalised(q, k, v):
+    if FLA:
+        heads_last = [x.transpose(1, 2) for x in (q, k, v)]
+        return chunk_linear_attn(*heads_last, scale=1.0)[0].transpose(1, 2)
+    if CAUSAL:
+        return causal(q, k, v)
     total = (q * k.sum(-2, keepdim=True)).sum(-1, keepdim=True).clamp_min(1e-6)
     return q @ (k.transpose(-1, -2) @ v) / total
 
