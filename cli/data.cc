@@ -47,6 +47,7 @@ absl::Status List(const CommandContext& context) {
     if (context.json) {
       all.push_back({{"task", status.task},
                      {"state", status.state},
+                     {"description", status.description},
                      {"directory", status.directory},
                      {"origin", status.origin},
                      {"canonical", status.canonical},

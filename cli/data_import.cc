@@ -14,6 +14,7 @@
 #include "lra/status_macros.h"
 #include "nlohmann/json.hpp"
 #include "tasks/array_import.h"
+#include "tasks/data_only.h"
 #include "tasks/text_import.h"
 
 namespace lra {
@@ -159,7 +160,7 @@ void AddDataImport(CLI::App* data, CommandContext* context) {
             absl::StrCat("How many bytes of a text or ids of a sequence models read; examples are "
                          "stored whole (default: ",
                          kUsualTextTokens, " bytes, all ids)"),
-            {.allowed = FlagRules::kPositive});
+            {.allowed = FlagRules::kRange, .least = 1, .largest = kMostReadTokens});
   AddOption(command, "--out", &options.out,
             "Folder of the data set (default: $LRA_DATA/NAME or, without LRA_DATA, ./data/NAME)",
             {.value = kFolderValue});

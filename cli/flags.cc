@@ -63,8 +63,10 @@ template <class Number>
 bool IsTooLarge(const std::string& text) {
   const bool is_whole = text.find_first_not_of("0123456789") == std::string::npos;
   double value = 0;
-  return std::is_integral_v<Number> && is_whole && absl::SimpleAtod(text, &value) &&
-         value >= static_cast<double>(std::numeric_limits<Number>::max());
+  if (!std::is_integral_v<Number> || !is_whole || !absl::SimpleAtod(text, &value)) return false;
+  const auto largest = static_cast<double>(std::numeric_limits<Number>::max());
+  // A double rounds the largest of 64 bits up to a power of two.
+  return sizeof(Number) < 8 ? value > largest : value >= largest;
 }
 
 // Refuses what is no number, or none that the rules allow, in words; CLI11 prints the bounds of a
@@ -73,9 +75,14 @@ template <class Number>
 std::string NumberError(const FlagRules& rules, const std::string& text) {
   const std::string bounds = BoundsText<Number>(rules);
   Number number{};
+  // CLI11 would take the largest number there is.
+  if (IsTooLarge<Number>(text)) {
+    return absl::StrCat("is ", text, ", must be ",
+                        rules.allowed == FlagRules::kRange
+                            ? bounds
+                            : absl::StrCat("at most ", std::numeric_limits<Number>::max()));
+  }
   if (!CLI::detail::lexical_cast(text, number)) {
-    if (IsTooLarge<Number>(text) && rules.allowed != FlagRules::kRange)
-      return absl::StrCat("is ", text, ", must be at most ", std::numeric_limits<Number>::max());
     return absl::StrCat("is ", text, ", must be a ", std::is_integral_v<Number> ? "whole " : "",
                         "number", bounds.empty() ? "" : ", ", bounds);
   }

@@ -16,6 +16,8 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "datasets/archive_input.h"
+#include "datasets/gunzip.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
 
@@ -25,14 +27,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kBlockBytes = 1 << 16;
-
-// Enables built-in filters only: libarchive's "all" would start external programs for rare ones.
-void AllowCompression(archive* handle) {
-  archive_read_support_filter_gzip(handle);
-  archive_read_support_filter_bzip2(handle);
-  archive_read_support_filter_xz(handle);
-  archive_read_support_filter_zstd(handle);
-}
 
 // More linked folders than any data has; links between n folders can make 2^n paths.
 constexpr int kMaxLinkedFolders = 100'000;
@@ -159,13 +153,8 @@ class ArchiveSource : public RawSource {
   static absl::StatusOr<std::unique_ptr<RawSource>> Open(const std::string& path) {
     auto source =
         std::make_unique<ArchiveSource>(path.empty() ? std::string("standard input") : path);
-    archive* handle = source->archive_;
-    AllowCompression(handle);
-    archive_read_support_format_tar(handle);
-    archive_read_support_format_zip(handle);
-    const int code = path.empty() ? archive_read_open_fd(handle, STDIN_FILENO, kBlockBytes)
-                                  : archive_read_open_filename(handle, path.c_str(), kBlockBytes);
-    if (code != ARCHIVE_OK) return source->Error();
+    LRA_ASSIGN_OR_RETURN(source->input_, ArchiveInput::Open(path));
+    if (source->input_->Start(source->archive_) != ARCHIVE_OK) return source->Error();
     if (!path.empty()) source->size_bytes_ = FileSizeBytes(path).value_or(0);
     return source;
   }
@@ -182,6 +171,7 @@ class ArchiveSource : public RawSource {
       if (code == ARCHIVE_EOF) {
         at_end_ = true;
         if (archive_filter_bytes(archive_, 0) == read_bytes && IsTar()) return NoEndMark();
+        LRA_RETURN_IF_ERROR(FinishInput());
         return std::nullopt;
       }
       if (code == ARCHIVE_RETRY) continue;
@@ -243,7 +233,7 @@ class ArchiveSource : public RawSource {
   void NoteProgress() {
     if (size_bytes_ == 0) return;
     fraction_ =
-        static_cast<double>(archive_filter_bytes(archive_, -1)) / static_cast<double>(size_bytes_);
+        static_cast<double>(input_->PackedBytesRead(archive_)) / static_cast<double>(size_bytes_);
   }
 
   bool IsTar() const {
@@ -257,6 +247,13 @@ class ArchiveSource : public RawSource {
                                             " without a block of zeros: it was cut off"));
   }
 
+  absl::Status FinishInput() {
+    const absl::Status status = input_->Finish();
+    return status.ok() ? status
+                       : absl::DataLossError(absl::StrCat(name_, ": behind entry ", entry_, ": ",
+                                                          status.message()));
+  }
+
   absl::Status Error() const {
     const char* words = archive_error_string(archive_);
     const std::string where = entry_.empty() ? name_ : absl::StrCat(name_, ", entry ", entry_);
@@ -267,11 +264,29 @@ class ArchiveSource : public RawSource {
 
   const std::string name_;
   archive* const archive_;
+  std::unique_ptr<ArchiveInput> input_;
   int64_t size_bytes_ = 0;  // 0 = unknown
   std::atomic<double> fraction_{0};
   std::string entry_, link_;  // link_: what kind of link the entry is, and to what
   bool in_entry_ = false, at_end_ = false;
 };
+
+absl::Status AppendUpTo(size_t max_bytes, absl::string_view block, std::string* bytes) {
+  if (block.size() > max_bytes - bytes->size())
+    return absl::DataLossError(absl::StrCat("holds more than ", max_bytes, " bytes"));
+  absl::StrAppend(bytes, block);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> Inflate(absl::string_view file, size_t max_bytes) {
+  Gunzip gunzip([&file] { return std::exchange(file, {}); });
+  std::string bytes;
+  while (true) {
+    LRA_ASSIGN_OR_RETURN(const absl::string_view block, gunzip.Next());
+    if (block.empty()) return bytes;
+    LRA_RETURN_IF_ERROR(AppendUpTo(max_bytes, block, &bytes));
+  }
+}
 
 }  // namespace
 
@@ -286,6 +301,7 @@ absl::StatusOr<std::unique_ptr<RawSource>> OpenRawSource(absl::string_view path)
 }
 
 absl::StatusOr<std::string> Decompress(absl::string_view file, size_t max_bytes) {
+  if (Gunzip::Knows(file)) return Inflate(file, max_bytes);
   const std::unique_ptr<archive, int (*)(archive*)> handle(archive_read_new(), archive_read_free);
   const auto fail = [&handle] {
     const char* words = archive_error_string(handle.get());
@@ -302,9 +318,8 @@ absl::StatusOr<std::string> Decompress(absl::string_view file, size_t max_bytes)
     const la_ssize_t count = archive_read_data(handle.get(), block.data(), block.size());
     if (count < 0) return fail();
     if (count == 0) return bytes;
-    if (static_cast<size_t>(count) > max_bytes - bytes.size())
-      return absl::DataLossError(absl::StrCat("holds more than ", max_bytes, " bytes"));
-    bytes.append(block, 0, static_cast<size_t>(count));
+    LRA_RETURN_IF_ERROR(AppendUpTo(
+        max_bytes, absl::string_view(block).substr(0, static_cast<size_t>(count)), &bytes));
   }
 }
 

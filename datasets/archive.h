@@ -1,5 +1,5 @@
 // Raw data as it is distributed: a folder, a .tar (with any compression and any name), a .zip, or
-// an archive on standard input. Entries are streamed one after the other and nothing is unpacked to
+// a tar on standard input. Entries are streamed one after the other and nothing is unpacked to
 // disk. So memory stays bounded (about 1 MB of libarchive's blocks; for a folder, the paths of its
 // files), and a hostile path or link in an archive leads nowhere.
 //
@@ -34,7 +34,8 @@ class RawSource {
   // Moves on to the next regular file, or link in an archive, and skips the rest of the current
   // one; nullopt at the end, also when called again. Devices and folders inside an archive are
   // skipped. The files of a folder come in the order of their paths; links in it are followed.
-  // DataLoss if an archive was cut off, even between two entries.
+  // DataLoss if an archive was cut off, even between two entries, or damaged; of a gzip, the sum of
+  // all its bytes is known at the end.
   virtual absl::StatusOr<std::optional<RawEntry>> Next() = 0;
   // Reads 1 to `size_bytes` bytes of the current file; returns 0 at its end. DataLoss for a link in
   // an archive.
@@ -47,7 +48,8 @@ class RawSource {
 };
 
 // Opens a path; "-" is standard input. NotFound names a missing path; DataLoss if a file is not an
-// archive; InvalidArgument for a folder with a link back to a folder that it lies in.
+// archive; InvalidArgument for a folder with a link back to a folder that it lies in, and for a zip
+// that comes through a pipe.
 absl::StatusOr<std::unique_ptr<RawSource>> OpenRawSource(absl::string_view path);
 
 // What a file compressed by gzip, bzip2, xz or zstd holds. DataLoss if it was cut off or damaged,

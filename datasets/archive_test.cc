@@ -3,10 +3,12 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <map>
+#include <thread>
 
 #include "absl/strings/str_format.h"
 #include "datasets/archive_test_util.h"
@@ -46,6 +48,30 @@ absl::StatusOr<std::map<std::string, std::string>> ReadAll(const std::string& pa
   return ReadAll(source->get());
 }
 
+// Standard input is the file while it lives.
+class StandardInput {
+ public:
+  explicit StandardInput(const std::string& path) : saved_(dup(STDIN_FILENO)) {
+    const int file = open(path.c_str(), O_RDONLY);
+    EXPECT_EQ(dup2(file, STDIN_FILENO), STDIN_FILENO);
+    close(file);
+  }
+  ~StandardInput() {
+    dup2(saved_, STDIN_FILENO);
+    close(saved_);
+  }
+
+ private:
+  const int saved_;
+};
+
+std::string Noise(size_t bytes) {
+  std::string noise(bytes, '\0');
+  RandomStream random(3, RandomDomain::kTest, {0, 0, 0});
+  for (char& byte : noise) byte = static_cast<char>(random.Below(256));
+  return noise;
+}
+
 class ArchiveTest : public testing::Test {
  protected:
   std::string Path(const std::string& name) const { return JoinPath(folder_.path(), name); }
@@ -80,13 +106,33 @@ TEST_F(ArchiveTest, ReadsFolder) {
 
 TEST_F(ArchiveTest, ReadsStandardInput) {
   WriteArchive(Path("release.gz"), false, entries_);
-  const int saved = dup(STDIN_FILENO);
-  const int file = open(Path("release.gz").c_str(), O_RDONLY);
-  ASSERT_EQ(dup2(file, STDIN_FILENO), STDIN_FILENO);
+  const StandardInput input(Path("release.gz"));
   const auto files = ReadAll("-");
-  dup2(saved, STDIN_FILENO);
-  close(saved);
-  close(file);
+  ASSERT_TRUE(files.ok()) << files.status();
+  EXPECT_EQ(*files, contents_);
+}
+
+// Its directory is at its end, which a pipe shows last.
+TEST_F(ArchiveTest, AZipIsRefusedOnStandardInput) {
+  WriteArchive(Path("release.zip"), true, entries_);
+  const StandardInput input(Path("release.zip"));
+  const absl::Status status = ReadAll("-").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("standard input: is a zip, which is read from its end; save it"));
+}
+
+TEST_F(ArchiveTest, ReadsANamedPipe) {
+  WriteArchive(Path("release.gz"), false, entries_);
+  ASSERT_EQ(mkfifo(Path("pipe").c_str(), 0600), 0);
+  std::thread writer([this] {
+    const std::string bytes = *ReadFile(Path("release.gz"));
+    const int pipe = open(Path("pipe").c_str(), O_WRONLY);
+    EXPECT_EQ(write(pipe, bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+    close(pipe);
+  });
+  const auto files = ReadAll(Path("pipe"));
+  writer.join();
   ASSERT_TRUE(files.ok()) << files.status();
   EXPECT_EQ(*files, contents_);
 }
@@ -178,16 +224,45 @@ TEST_F(ArchiveTest, SkipsUnreadEntries) {
 }
 
 TEST_F(ArchiveTest, NamesSourceAndEntryOfADamagedArchive) {
-  std::string noise(300000, '\0');
-  RandomStream random(3, RandomDomain::kTest, {0, 0, 0});
-  for (char& byte : noise) byte = static_cast<char>(random.Below(256));
-  WriteArchive(Path("release.gz"), false, {{"big.tsv", noise}});
+  WriteArchive(Path("release.gz"), false, {{"big.tsv", Noise(300000)}});
   const std::string bytes = *ReadFile(Path("release.gz"));
   ASSERT_TRUE(WriteFileAtomically(Path("cut.gz"), bytes.substr(0, bytes.size() / 2)).ok());
   const auto cut = ReadAll(Path("cut.gz"));
   EXPECT_EQ(cut.status().code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(std::string(cut.status().message()),
               testing::AllOf(HasSubstr("cut.gz"), HasSubstr("big.tsv")));
+}
+
+// Noise is stored as it is, so that what is flipped can be inflated, and only the sum tells.
+TEST_F(ArchiveTest, ABitThatWasFlippedIsFound) {
+  WriteArchive(Path("release.gz"), false, {{"one.tsv", Noise(200000)}, {"two.tsv", Noise(1000)}});
+  const std::string whole = *ReadFile(Path("release.gz"));
+  std::string flipped = whole;
+  flipped[flipped.size() / 2] ^= 4;
+  ASSERT_TRUE(WriteFileAtomically(Path("flipped.gz"), flipped).ok());
+  const absl::Status status = ReadAll(Path("flipped.gz")).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(
+      std::string(status.message()),
+      testing::AllOf(HasSubstr("flipped.gz"), HasSubstr("it is damaged: incorrect data check")));
+  EXPECT_EQ(Decompress(flipped, 1 << 20).status().code(), absl::StatusCode::kDataLoss);
+  // The trailer alone: behind the end of the tar, which libarchive does not read.
+  std::string length = whole;
+  length[length.size() - 1] ^= 1;
+  ASSERT_TRUE(WriteFileAtomically(Path("flipped.gz"), length).ok());
+  EXPECT_THAT(std::string(ReadAll(Path("flipped.gz")).status().message()),
+              HasSubstr("incorrect length check"));
+  ASSERT_TRUE(WriteFileAtomically(Path("cut.gz"), whole.substr(0, whole.size() - 3)).ok());
+  EXPECT_THAT(std::string(ReadAll(Path("cut.gz")).status().message()), HasSubstr("was cut off"));
+}
+
+TEST_F(ArchiveTest, GzipMayHaveSeveralMembersAndATapesZeros) {
+  WriteArchive(Path("release.gz"), false, entries_);
+  const std::string whole = *ReadFile(Path("release.gz"));
+  const std::string tar = *Decompress(whole, 1 << 20);
+  EXPECT_EQ(*Decompress(whole + whole + std::string(600, '\0'), 1 << 20), tar + tar);
+  EXPECT_FALSE(Decompress(whole + whole.substr(0, 100), 1 << 20).ok());
+  EXPECT_FALSE(Decompress(whole, tar.size() - 1).ok());
 }
 
 // libarchive alone would accept such a tar as complete.

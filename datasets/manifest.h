@@ -11,13 +11,13 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "datasets/manifest.pb.h"
+#include "lra/data_root.h"
 
 namespace lra {
 
 inline constexpr int kDatasetFormatVersion = 1;
 // Pictures are square.
 inline constexpr int64_t kMostSidePixels = 4096;
-inline constexpr absl::string_view kManifestFile = "manifest.textproto";
 
 // Returns e.g. "train-00000-of-00004.tokens.npy".
 std::string ShardFileName(absl::string_view split, int64_t shard, int64_t shards,

@@ -13,6 +13,9 @@ namespace lra {
 // $LRA_DATA, "data" where that is unset or empty.
 std::string DataRoot();
 
+// What is in a data set, a file in its folder (datasets/manifest.h).
+inline constexpr absl::string_view kManifestFile = "manifest.textproto";
+
 // A TaskFile beside the data of a data-only task: one that any program wrote (docs/format.md) and
 // that `lra data adopt` gave rules to.
 inline constexpr char kDataOnlyTaskFile[] = "task.textproto";

@@ -290,14 +290,26 @@ namespace {
 // If nobody holds a lock on a folder this old, its process is dead; a younger one may be about to
 // be locked.
 constexpr time_t kStaleSeconds = 60;
+// The lock is a file's: a folder's is known to one machine alone where the file system is a
+// network's.
+constexpr char kStagingLock[] = ".staging";
+
+// Whether nobody holds the lock of the folder. Where there is no such file, its process died before
+// it could make one.
+bool IsUnlocked(int folder) {
+  const int lock = ::openat(folder, kStagingLock, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+  if (lock < 0) return errno == ENOENT;
+  const bool is_free = ::flock(lock, LOCK_EX | LOCK_NB) == 0;
+  ::close(lock);
+  return is_free;
+}
 
 bool IsStale(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (descriptor < 0) return false;
   struct stat about {};
   const bool stale = ::fstat(descriptor, &about) == 0 &&
-                     time(nullptr) - about.st_mtime >= kStaleSeconds &&
-                     ::flock(descriptor, LOCK_EX | LOCK_NB) == 0;
+                     time(nullptr) - about.st_mtime >= kStaleSeconds && IsUnlocked(descriptor);
   ::close(descriptor);
   return stale;
 }
@@ -328,7 +340,8 @@ absl::StatusOr<StagingDirectory> StagingDirectory::Create(absl::string_view fina
     if (mkdir(path.c_str(), 0777) == 0) {
       // The lock is held while this process lives, so a folder without a holder was left by a
       // killed process.
-      const int lock = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+      const int lock =
+          ::open(JoinPath(path, kStagingLock).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
       if (lock >= 0) ::flock(lock, LOCK_EX | LOCK_NB);
       return StagingDirectory(std::move(path), std::move(target), lock, replace);
     }
@@ -346,12 +359,21 @@ StagingDirectory::StagingDirectory(StagingDirectory&& other) noexcept
       replace_(other.replace_) {}
 
 StagingDirectory::~StagingDirectory() {
-  if (!path_.empty()) RemoveAll(path_).IgnoreError();
-  if (lock_ >= 0) ::close(lock_);
+  if (path_.empty()) return;
+  Unlock();
+  RemoveAll(path_).IgnoreError();
+}
+
+// In this order: a network's file system keeps what is removed while it is open.
+void StagingDirectory::Unlock() {
+  if (lock_ < 0) return;
+  ::close(std::exchange(lock_, -1));
+  ::unlink(JoinPath(path_, kStagingLock).c_str());
 }
 
 absl::Status StagingDirectory::Commit() {
   LRA_CHECK(!path_.empty()) << "committed twice: " << final_path_;
+  Unlock();
   LRA_RETURN_IF_ERROR(SyncFolder(path_));
   if (replace_) {
     const std::string fresh = std::exchange(path_, "");

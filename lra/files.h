@@ -86,9 +86,10 @@ class FileWriter {
 };
 
 // A folder being filled: write into path(), then Commit() renames it to its final name; without
-// Commit it is removed. Create also removes what killed processes left beside the same target, once
-// it is a minute old. Fails if the target exists, unless it is an empty folder. Where the target is
-// a link, all of this is about the folder that it leads to, and the link stays.
+// Commit it is removed. While it is filled it holds a locked file, ".staging". Create also removes
+// what killed processes left beside the same target, once it is a minute old. Fails if the target
+// exists, unless it is an empty folder. Where the target is a link, all of this is about the folder
+// that it leads to, and the link stays.
 class StagingDirectory {
  public:
   // With `replace`, Commit replaces an existing folder (ReplaceDirectory).
@@ -104,8 +105,10 @@ class StagingDirectory {
 
  private:
   StagingDirectory(std::string path, std::string final_path, int lock, bool replace);
+  void Unlock();
+
   std::string path_, final_path_;
-  int lock_ = -1;  // descriptor of the locked folder
+  int lock_ = -1;  // descriptor of the locked file in it
   bool replace_ = false;
 };
 

@@ -274,6 +274,7 @@ TEST(StagingDirectoryTest, WhatMayBeInUseOrIsSomethingElseStays) {
   EXPECT_EQ(*ReadFile(folder.File("precious/half")), "x");
   ASSERT_TRUE(held->Commit().ok());
   EXPECT_EQ(*ReadFile(folder.File("set/half")), "x");
+  EXPECT_THAT(Names(folder.File("set")), ElementsAre("half"));  // no lock in it
 }
 
 // The holder is killed with SIGKILL, as the kernel does when memory runs out.

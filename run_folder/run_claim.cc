@@ -7,6 +7,7 @@
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "eval/run_record.h"
+#include "lra/data_root.h"
 #include "lra/status_macros.h"
 #include "run_folder/checkpoint.h"
 #include "run_folder/curve.h"
@@ -64,6 +65,10 @@ bool IsInUse(const absl::Status& status) { return status.GetPayload(kInUsePayloa
 void MarkAsInUse(absl::Status* status) { status->SetPayload(kInUsePayload, absl::Cord()); }
 
 absl::StatusOr<RunClaim> RunClaim::Take(const std::string& run_dir) {
+  if (FileExists(JoinPath(run_dir, kManifestFile))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--out: \"", run_dir, "\" holds a data set; a run needs a folder of its own"));
+  }
   const std::string lock_path = JoinPath(run_dir, ".lock");
   std::vector<std::string> made_folders = MissingFolders(run_dir);
   LRA_RETURN_IF_ERROR(MakeDirectories(run_dir));

@@ -41,8 +41,9 @@ inline constexpr int kInUseExitCode = 75;
 class RunClaim {
  public:
   // Makes the folder, and missing ones above it, locks it for processes of this machine and leases
-  // it for those of others. FailedPrecondition, with IsInUse(), while another process trains there.
-  // Where one of another machine did and may be dead, waits half a minute to see.
+  // it for those of others. InvalidArgument for the folder of a data set. FailedPrecondition, with
+  // IsInUse(), while another process trains there. Where one of another machine did and may be
+  // dead, waits half a minute to see.
   static absl::StatusOr<RunClaim> Take(const std::string& run_dir);
   RunClaim(RunClaim&& other) noexcept
       : run_dir_(std::exchange(other.run_dir_, "")),

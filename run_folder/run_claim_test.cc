@@ -28,6 +28,15 @@ TEST(RunClaimTest, ARefusedRunLeavesNothing) {
   EXPECT_TRUE(FileExists(folder.path()));
 }
 
+TEST(RunClaimTest, DataAreNotMixedWithARun) {
+  const TestFolder folder;
+  ASSERT_TRUE(WriteFileAtomically(folder.File("manifest.textproto"), "format_version: 1\n").ok());
+  const absl::Status status = RunClaim::Take(folder.path()).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(status.message().find("holds a data set"), std::string::npos) << status;
+  EXPECT_FALSE(FileExists(folder.File(".lock")));
+}
+
 TEST(RunClaimTest, WhatWasThereBeforeStays) {
   const TestFolder folder;
   const std::string run = folder.File("run");

@@ -13,6 +13,7 @@
 #include "lra/progress.h"
 #include "lra/status_macros.h"
 #include "tasks/array_split.h"
+#include "tasks/data_only.h"
 #include "tasks/dataset_builder.h"
 #include "tasks/task.h"
 
@@ -135,7 +136,9 @@ absl::StatusOr<ImportedData> ImportArrays(const ImportOptions& options) {
   LRA_ASSIGN_OR_RETURN(StagingDirectory staging, StageImport(options, &result));
   LRA_ASSIGN_OR_RETURN(const std::vector<ArraySplit> splits, OpenArrays(files));
   LRA_RETURN_IF_ERROR(CheckFlags(options, splits[0]));
-  LRA_ASSIGN_OR_RETURN(const ArraySurvey survey, SurveyArrays(splits, options.max_length_tokens));
+  const int64_t read_tokens =
+      options.max_length_tokens > 0 ? options.max_length_tokens : kMostReadTokens;
+  LRA_ASSIGN_OR_RETURN(const ArraySurvey survey, SurveyArrays(splits, read_tokens));
   if (survey.largest_label == 0)
     return absl::InvalidArgumentError(PathsOf(files) +
                                       ": every label is 0; two classes are the least");

@@ -23,6 +23,9 @@
 namespace lra {
 namespace {
 
+constexpr int64_t kMostReadSidePixels = 1 << 10;
+static_assert(kMostReadSidePixels * kMostReadSidePixels == kMostReadTokens);
+
 constexpr char kHead[] = R"(# proto-file: lra/config.proto
 # proto-message: lra.TaskFile
 #
@@ -95,12 +98,19 @@ absl::StatusOr<DataView> GenericView(const Manifest& manifest) {
                  : has("validation") ? DataView::OFFICIAL
                                      : DataView::HOLDOUT);
   if (IsImage(spec)) {
-    view.set_max_length_tokens(spec.image_side_pixels() * spec.image_side_pixels());
+    const int64_t side = spec.image_side_pixels();
+    if (side * side > kMostReadTokens) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "pictures of ", side, " x ", side, " pixels are longer than the ", kMostReadTokens,
+          " that models read; a side of ", kMostReadSidePixels, " pixels is the most"));
+    }
+    view.set_max_length_tokens(static_cast<int32_t>(side * side));
     view.set_pixels(DataView::IDS_PLUS_ONE);
     if (spec.content() == TaskSpec::RGB_IMAGE) view.set_grey(DataView::TENSORFLOW);
     return view;
   }
-  view.set_max_length_tokens(spec.max_length_tokens());
+  view.set_max_length_tokens(
+      static_cast<int32_t>(std::min<int64_t>(spec.max_length_tokens(), kMostReadTokens)));
   view.set_end_mark(false);
   view.set_pad_to(DataView::LONGEST);
   if (spec.close_bracket_id() != 0) view.set_brackets(DataView::CLOSE_ONLY);
@@ -146,6 +156,7 @@ absl::StatusOr<TaskFile> GenericRules(const Manifest& manifest) {
   file.set_version(spec.version());
   file.set_data_only(true);
   file.set_description(absl::StrCat("Data of another program: ", spec.classes(), " classes"));
+  LRA_RETURN_IF_ERROR(CheckRanges(file));
   return file;
 }
 

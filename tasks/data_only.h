@@ -42,6 +42,9 @@ absl::Status CheckDataOnlyName(const std::string& name);
 // are found by its name.
 absl::Status CheckDataOnlyFolder(const std::string& directory, const std::string& task);
 
+// The most tokens that a model reads of an example: the bound of view.max_length_tokens.
+inline constexpr int64_t kMostReadTokens = 1 << 20;
+
 // Rules for such data: GenericView and what configs/data_only/ says for its content; and the text
 // of the file kDataOnlyTaskFile with these rules.
 absl::StatusOr<TaskFile> GenericRules(const Manifest& manifest);

@@ -66,6 +66,23 @@ TEST(GenericViewTest, FollowsFromContentAndSplits) {
   EXPECT_THAT(ViewOf(trees, {"train", "validation"}), HasSubstr("the splits train and test"));
 }
 
+TEST(GenericViewTest, ReadsNoMoreThanAModelMay) {
+  TaskSpec ids = Spec(TaskSpec::IDS);
+  ids.set_max_length_tokens(3'000'000);
+  EXPECT_EQ(GenericView(WithSplits(ids, {"all"}))->max_length_tokens(), kMostReadTokens);
+  TaskSpec picture = Spec(TaskSpec::GREY_IMAGE);
+  picture.set_image_side_pixels(1024);
+  EXPECT_EQ(GenericView(WithSplits(picture, {"all"}))->max_length_tokens(), kMostReadTokens);
+  picture.set_image_side_pixels(1025);
+  EXPECT_THAT(ViewOf(picture, {"all"}), HasSubstr("a side of 1024 pixels is the most"));
+  // The bound is the field's.
+  DataView view;
+  view.set_max_length_tokens(kMostReadTokens);
+  EXPECT_EQ(CheckRanges(view), absl::OkStatus());
+  view.set_max_length_tokens(kMostReadTokens + 1);
+  EXPECT_NE(CheckRanges(view), absl::OkStatus());
+}
+
 TEST(TextBySpecTest, IsReadable) {
   TaskSpec ids = Spec(TaskSpec::IDS);
   for (const char* name : {"<pad>", "A"}) ids.add_token_names(name);

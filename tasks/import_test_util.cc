@@ -338,6 +338,7 @@ Manifest ImportTestBase::ExpectSameFromEveryWrapping() const {
   for (Wrapping wrapping : {Wrapping::kZip, Wrapping::kTarGz}) {
     const std::string path = WriteTar(Shuffled(entries), wrapping);
     expect_same(path, "zip or tar.gz");
+    if (wrapping == Wrapping::kZip) continue;  // refused there
     const StandardInput input(*ReadFile(path));
     expect_same("-", "standard input");
   }

@@ -152,6 +152,7 @@ absl::StatusOr<std::vector<ShownExample>> ShowExamples(absl::string_view directo
 absl::Status DrawExamples(absl::string_view directory, absl::string_view split, int64_t count,
                           absl::string_view path) {
   LRA_ASSIGN_OR_RETURN(const OpenSplit open, OpenForShow(directory, split, count));
+  LRA_RETURN_IF_ERROR(CheckPicturesFit(open.shown));
   std::vector<FramedPicture> pictures;
   std::vector<uint16_t> scratch;
   for (int64_t i = 0; i < open.shown; ++i) {

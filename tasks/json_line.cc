@@ -1,6 +1,7 @@
 #include "tasks/json_line.h"
 
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 
 #include "absl/strings/match.h"
@@ -35,8 +36,15 @@ absl::Status ParseJsonLine(absl::string_view where, absl::string_view line,
     return absl::DataLossError(
         absl::StrCat(where, ": the line is longer than ", kMaxFieldBytes, " bytes; ", kOneObject));
   }
+  std::set<std::string> keys;
+  std::string repeated;
+  const auto note_key = [&](int depth, nlohmann::json::parse_event_t event, nlohmann::json& key) {
+    const bool is_key = event == nlohmann::json::parse_event_t::key && depth == 1;
+    if (is_key && !keys.insert(key.get<std::string>()).second) repeated = key.get<std::string>();
+    return true;
+  };
   try {
-    *object = nlohmann::json::parse(line.data(), line.data() + line.size());
+    *object = nlohmann::json::parse(line.data(), line.data() + line.size(), note_key);
   } catch (const nlohmann::json::parse_error& error) {
     return absl::DataLossError(
         absl::StrCat(where, ", column ", error.byte, ": ", Cause(line, error.what())));
@@ -44,7 +52,11 @@ absl::Status ParseJsonLine(absl::string_view where, absl::string_view line,
     return absl::DataLossError(absl::StrCat(
         where, ": the line is no JSON that can be read: ", Excerpt(line), ": ", error.what()));
   }
-  if (object->is_object()) return absl::OkStatus();
+  if (object->is_object() && repeated.empty()) return absl::OkStatus();
+  if (object->is_object()) {
+    return absl::DataLossError(absl::StrCat(where, ": the object has two fields ",
+                                            Excerpt(repeated), ": which one counts?"));
+  }
   return absl::DataLossError(
       absl::StrCat(where, ": the line is no object: ", Excerpt(line), "; ", kOneObject));
 }

@@ -51,6 +51,20 @@ absl::Status WriteRules(absl::string_view directory, absl::string_view descripti
   return WriteFileAtomically(JoinPath(directory, kDataOnlyTaskFile), DataOnlyRulesText(rules));
 }
 
+// Says of how many classes the rule takes nothing for validation; empty where it takes of each.
+std::string RareClassesNote(const Manifest& manifest, const DataView& view) {
+  const ManifestSplit* train = FindSplit(manifest, "train");
+  if (view.split() != DataView::HOLDOUT || train == nullptr) return "";
+  const auto& counts = train->label_count();
+  const auto rare = std::count_if(counts.begin(), counts.end(), [](int64_t examples) {
+    return examples > 0 && examples < kFewestToCut;
+  });
+  if (rare == 0) return "";
+  return absl::StrCat("validation has no example of ", rare, " of ", counts.size(),
+                      " classes: they have fewer than ", kFewestToCut,
+                      " in train, of which a tenth is none; give --validation to have more");
+}
+
 // A folder of DataRoot() that holds rules is the task of the folder's name.
 absl::Status CheckOut(const std::string& directory, const std::string& task) {
   std::error_code error;
@@ -138,6 +152,8 @@ absl::Status FinishImport(const ImportOptions& options, const std::vector<SplitF
   for (std::string& overlap : DescribeOverlap(result->manifest))
     result->notes.push_back(std::move(overlap));
   LRA_RETURN_IF_ERROR(WriteRules(staging->path(), description, read_tokens, result));
+  if (std::string rare = RareClassesNote(result->manifest, result->view); !rare.empty())
+    result->notes.push_back(std::move(rare));
   LRA_RETURN_IF_ERROR(staging->Commit());
   result->rules_path = JoinPath(result->directory, kDataOnlyTaskFile);
   const absl::Status is_found = CheckDataOnlyFolder(result->directory, options.task);

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "datasets/manifest.h"
 #include "datasets/png.h"
+#include "lra/status_macros.h"
 
 namespace lra {
 namespace {
@@ -15,6 +16,7 @@ constexpr absl::string_view kRamp = " .:-=+*#%@";
 constexpr int kMaxTextColumns = 64;
 constexpr int kFramePixels = 2;
 constexpr int kMinPicturePixels = 64;
+constexpr int64_t kMostPictures = 400;
 constexpr int kMaxSheetSide = 4096;
 
 using Colour = std::array<uint8_t, 3>;
@@ -102,15 +104,18 @@ std::string PictureText(const TaskSpec& spec, absl::Span<const uint16_t> pixels)
   return text;
 }
 
+absl::Status CheckPicturesFit(int64_t pictures) {
+  if (pictures >= 1 && pictures <= kMostPictures) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("a picture of ", pictures, " examples; 1 to ", kMostPictures, " are possible"));
+}
+
 absl::StatusOr<std::string> ContactSheetPng(const TaskSpec& spec,
                                             const std::vector<FramedPicture>& pictures) {
   if (!IsImage(spec)) {
     return absl::InvalidArgumentError(absl::StrCat("task ", spec.name(), " is not about images"));
   }
-  if (pictures.empty() || pictures.size() > 400) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a picture of ", pictures.size(), " examples; 1 to 400 are possible"));
-  }
+  LRA_RETURN_IF_ERROR(CheckPicturesFit(static_cast<int64_t>(pictures.size())));
   Sheet sheet(spec, static_cast<int>(pictures.size()));
   if (sheet.height() > kMaxSheetSide) {
     return absl::InvalidArgumentError(absl::StrCat(

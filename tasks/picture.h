@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "lra/task_spec.pb.h"
@@ -20,6 +21,9 @@ struct FramedPicture {
   std::vector<uint16_t> pixels;
   int32_t label = 0;
 };
+
+// InvalidArgument unless ContactSheetPng may hold so many.
+absl::Status CheckPicturesFit(int64_t pictures);
 
 // A PNG with the pictures in rows, enlarged to at least 64 pixels by integer factors and framed in
 // the colour of their label (0 red, 1 green, then eight more). InvalidArgument unless the spec is

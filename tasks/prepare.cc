@@ -8,6 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "datasets/data_directory.h"
 #include "datasets/dataset.h"
 #include "datasets/manifest.h"
 #include "lra/config.h"
@@ -138,7 +139,14 @@ absl::StatusOr<std::optional<Manifest>> WhatIsThere(const PrepareOptions& option
     return absl::AlreadyExistsError(absl::StrCat(
         "\"", options.out, "\" exists and is no data set; it is left alone: choose another --out"));
   }
-  if (target == Target::kFree || options.force) return std::optional<Manifest>();
+  if (target == Target::kFree) return std::optional<Manifest>();
+  if (options.force) {
+    const absl::Status replaceable = CheckHoldsOnlyData(options.out);
+    if (replaceable.ok()) return std::optional<Manifest>();
+    return absl::AlreadyExistsError(
+        absl::StrCat(replaceable.message(),
+                     "; --force replaces nothing but data: move it away, or choose another --out"));
+  }
   LRA_ASSIGN_OR_RETURN(Manifest there, ReadIntact(options));
   if (!SameHead(there, plan.head)) return OtherDataError(options, there);
   return std::optional<Manifest>(std::move(there));
@@ -149,10 +157,20 @@ PrepareOptions WithPlainOut(PrepareOptions options) {
   return options;
 }
 
+// What is counted now need not have been when the data that is there was made.
+Manifest CountedAs(const Manifest& there, Manifest made) {
+  for (int i = 0; i < made.duplicates_size(); ++i) {
+    if (i < there.duplicates_size() && !there.duplicates(i).has_with_other_label())
+      made.mutable_duplicates(i)->clear_with_other_label();
+  }
+  return made;
+}
+
 // For what was made, where data is there; what an import gives is known only now.
 absl::StatusOr<PrepareResult> KeepIfSame(const PrepareOptions& options, const Manifest& made,
                                          const Manifest& there) {
-  if (WithoutProgram(made) != WithoutProgram(there)) return OtherDataError(options, there);
+  if (WithoutProgram(CountedAs(there, made)) != WithoutProgram(there))
+    return OtherDataError(options, there);
   return PrepareResult{there, true};
 }
 

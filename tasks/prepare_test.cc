@@ -203,6 +203,33 @@ TEST_F(PrepareTest, DamagedDataIsNotTakenForGood) {
   ExpectValid(out_);
 }
 
+// A manifest of another program, and what somebody put beside data.
+TEST_F(PrepareTest, ForceReplacesNothingButData) {
+  ASSERT_TRUE(MakeDirectories(JoinPath(out_, "src")).ok());
+  const std::string manifest = JoinPath(out_, "manifest.textproto");
+  ASSERT_TRUE(WriteFileAtomically(manifest, "name: \"a cluster's\"\n").ok());
+  PrepareOptions options = SmallListOps(out_);
+  options.force = true;
+  EXPECT_THAT(std::string(Prepare(options).status().message()),
+              HasSubstr("its manifest.textproto is none of a data set; --force replaces nothing"));
+  EXPECT_EQ(Names(out_).size(), 2u);
+  ASSERT_TRUE(RemoveAll(out_).ok());
+  ASSERT_TRUE(Prepare(options).ok());
+  for (const char* mine : {"notes.txt", "runs"}) {
+    const std::string path = JoinPath(out_, mine);
+    ASSERT_TRUE(mine[0] == 'r' ? MakeDirectories(path).ok() : WriteFileAtomically(path, "x").ok());
+    const absl::Status status = Prepare(options).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kAlreadyExists);
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr(absl::StrCat("holds \"", mine, "\", which is no part of a data set")));
+    EXPECT_TRUE(FileExists(path));
+    ASSERT_TRUE(RemoveAll(path).ok());
+  }
+  // What a killed process left is nobody's.
+  ASSERT_TRUE(WriteFileAtomically(JoinPath(out_, "manifest.textproto.tmp-1-1"), "x").ok());
+  EXPECT_TRUE(Prepare(options).ok());
+}
+
 TEST_F(PrepareTest, AFolderOfSomethingElseIsLeftAlone) {
   ASSERT_TRUE(MakeDirectories(out_).ok());
   ASSERT_TRUE(WriteFileAtomically(JoinPath(out_, "thesis.tex"), "years of work").ok());

@@ -6,6 +6,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "datasets/code_points.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
@@ -32,6 +33,13 @@ absl::StatusOr<std::string> ReadWholeEntry(RawSource* source, const RawEntry& en
     }
     bytes.append(block.get(), count);
   }
+}
+
+bool IsHidden(absl::string_view path) {
+  const std::vector<absl::string_view> parts = absl::StrSplit(path, '/');
+  return std::any_of(parts.begin(), parts.end(), [](absl::string_view part) {
+    return absl::StartsWith(part, ".") && part != "." && part != "..";
+  });
 }
 
 void FileSet::Add(uint64_t key, absl::string_view bytes) {

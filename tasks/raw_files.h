@@ -22,6 +22,9 @@ namespace lra {
 absl::StatusOr<std::string> ReadWholeEntry(RawSource* source, const RawEntry& entry,
                                            size_t max_bytes);
 
+// Whether a part of the path begins with a dot, other than "." and "..": no file of a data set.
+bool IsHidden(absl::string_view path);
+
 // Many small files under one name of the manifest: their total size, and the SHA-256 over the
 // SHA-256 digests of the files in the order of their keys, so that the order of an archive does not
 // matter. Takes 40 bytes a file.

@@ -11,10 +11,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "datasets/manifest.h"
+#include "lra/config.h"
 #include "lra/data_root.h"
 #include "lra/experiment.h"
 #include "lra/files.h"
 #include "lra/folder_test_util.h"
+#include "tasks/data_only.h"
 #include "tasks/inventory.h"
 #include "tasks/raw_files.h"
 #include "tasks/task.h"
@@ -221,6 +223,37 @@ TEST_F(TextImportTest, SaysWhichClassesTrainAndTestDoNotShare) {
   options.test = WriteTable("test.csv", {"0", "1"}, 20);
   EXPECT_THAT(Refusal(options), HasSubstr("test.csv: train and test share no class: train has "
                                           "class 2 (\"neg\"), 3 (\"pos\"), test has class 0"));
+}
+
+// A tenth of nine is none.
+TEST_F(TextImportTest, SaysThatRareClassesAreNotInValidation) {
+  TextImportOptions options = Tables();
+  options.train = WriteTable("train.csv", {"pos"}, 30,
+                             "a,neg\nb,neg\nc,neg\nd,neg\ne,neg\nf,neg\ng,neg\nh,neg\ni,neg\n");
+  options.test = WriteTable("test.csv", {"pos", "neg"}, 5);
+  auto imported = ImportTexts(options);
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  EXPECT_EQ(imported->validation_examples, 3);
+  EXPECT_THAT(imported->notes,
+              testing::Contains(HasSubstr("validation has no example of 1 of 2 classes")));
+  options.task = "validated";
+  options.validation = WriteTable("validation.csv", {"pos", "neg"}, 2);
+  imported = ImportTexts(options);
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  EXPECT_THAT(imported->notes, testing::Not(testing::Contains(HasSubstr("validation has no"))));
+}
+
+// The rules must be ones that the program takes.
+TEST_F(TextImportTest, RulesOfVeryLongTextsCanBeRead) {
+  TextImportOptions options = Tables();
+  options.train = WriteTable("train.csv", {"pos", "neg"}, 10,
+                             absl::StrCat(std::string(kMostReadTokens + 5, 'x'), ",pos\n"));
+  options.max_length_tokens = kMostReadTokens;
+  const auto imported = ImportTexts(options);
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  EXPECT_EQ(imported->view.max_length_tokens(), kMostReadTokens);
+  EXPECT_EQ(imported->longer_examples, 1);
+  EXPECT_EQ(CheckRanges(*GenericRules(imported->manifest)), absl::OkStatus());
 }
 
 TEST_F(TextImportTest, ModelsReadTheBeginningOfLongTexts) {

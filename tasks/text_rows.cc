@@ -1,6 +1,7 @@
 #include "tasks/text_rows.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -219,6 +220,9 @@ class TableRows : public TextRows {
 
 // --- Objects ---
 
+// From here on whole numbers that JSON writes without quotes may be read as one.
+constexpr double kMostExact = 9007199254740992;  // 2^53
+
 class JsonRows : public TextRows {
  public:
   JsonRows(std::string path, MappedFile file, const TextFields& fields)
@@ -266,6 +270,12 @@ class JsonRows : public TextRows {
     LRA_RETURN_IF_ERROR(CheckField(object, fields_.label, "--label"));
     const nlohmann::json& label = object.at(fields_.label);
     if (label.is_string()) return label.get<std::string>();
+    if (label.is_number_float() && std::abs(label.get<double>()) >= kMostExact) {
+      return BadRow(Where(), absl::StrCat("the label in field ", ShownField(fields_.label), " is ",
+                                          JsonText(label, -1),
+                                          ", which has too many digits to be told from its "
+                                          "neighbours; write it in quotes"));
+    }
     if (label.is_number() || label.is_boolean()) return JsonText(label, -1);
     return WrongKind("the label", fields_.label, label, "a string, a number, true or false");
   }
@@ -304,11 +314,8 @@ class FolderRows : public TextRows {
     while (true) {
       LRA_ASSIGN_OR_RETURN(const std::optional<RawEntry> entry, source_->Next());
       if (!entry.has_value()) return std::nullopt;
+      if (IsHidden(entry->name)) continue;
       const std::vector<std::string> parts = absl::StrSplit(entry->name, '/');
-      const bool is_hidden = std::any_of(parts.begin(), parts.end(), [](const std::string& part) {
-        return absl::StartsWith(part, ".");
-      });
-      if (is_hidden) continue;
       TextRow row;
       row.where = JoinPath(path_, entry->name);
       if (parts.size() != 2) {
@@ -365,6 +372,10 @@ absl::StatusOr<std::unique_ptr<TextRows>> OpenTextRows(const std::string& path,
         ".json), a folder with a sub-folder for each class, or .npz (arrays) is expected"));
   }
   if (!is_table) LRA_RETURN_IF_ERROR(CheckHasRows(path, fields));
+  if (!is_table && fields.label == fields.text) {
+    return absl::InvalidArgumentError(absl::StrCat("--label and --text both name the field ",
+                                                   ShownField(fields.label), "; give two"));
+  }
   LRA_ASSIGN_OR_RETURN(MappedFile file, MappedFile::Open(path));
   LRA_RETURN_IF_ERROR(CheckIsTextTable(path, file.bytes()));
   if (!is_table) return std::make_unique<JsonRows>(path, std::move(file), fields);

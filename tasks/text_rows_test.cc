@@ -239,6 +239,16 @@ TEST_F(TextRowsTest, NamesFileLineAndFieldOfObjects) {
   const std::string open(100'000, '['), closed(open.size(), ']');
   EXPECT_THAT(Refusal("a.jsonl", absl::StrCat("{\"text\": \"a\", \"label\": ", open, closed, "}")),
               HasSubstr("is the array; a string"));
+  EXPECT_THAT(Refusal("a.jsonl", "{\"label\": 0, \"text\": \"a\", \"label\": 1}"),
+              HasSubstr("a.jsonl: line 1: the object has two fields \"label\""));
+  EXPECT_THAT(Refusal("a.jsonl", "{\"text\": \"a\", \"label\": 123456789012345678901234567890}"),
+              HasSubstr("has too many digits to be told from its neighbours; write it in quotes"));
+  EXPECT_THAT(Read("a.jsonl",
+                   "{\"text\": \"a\", \"label\": 18446744073709551615, "
+                   "\"more\": {\"label\": 2, \"text\": 3}}"),
+              ElementsAre("18446744073709551615|a"));
+  EXPECT_THAT(Refusal("a.jsonl", "{}", {.label = "text", .text = "text"}),
+              HasSubstr("--label and --text both name the field \"text\""));
   EXPECT_THAT(Refusal("a.jsonl", "{\"text\": \"\", \"label\": 1}"),
               HasSubstr("a.jsonl: line 1: the text in field \"text\" is empty"));
   EXPECT_THAT(

@@ -106,7 +106,11 @@ for out in parts/0 parts/0/whole ./parts/1/../0/whole link/whole; do
   expect 2 "out: is \"$out\", must lie outside of the part parts/[01]," "$lra" data join parts/1 parts/0 --out "$out" --quiet --remove-parts
 done
 [ ! -e parts/0/whole ] || { echo "FAILED: a refused join left something"; failures=$((failures + 1)); }
-expect 0 '60 examples' "$lra" data join parts/1 parts/0 --out joined-too --quiet --remove-parts
+echo mine >parts/0/notes.txt
+expect 2 'holds "notes.txt", which is no part of a data set, and --remove-parts would remove it' "$lra" data join parts/1 parts/0 --out joined-too --quiet --remove-parts
+[ ! -e joined-too ] && rm parts/0/notes.txt || { echo "FAILED: a part with a note was joined or removed"; failures=$((failures + 1)); }
+ln -sfn parts/1 link
+expect 0 '60 examples' "$lra" data join link/ parts/0/ --out joined-too --quiet --remove-parts
 [ ! -e parts/1 ] || { echo "FAILED: --remove-parts left a part"; failures=$((failures + 1)); }
 expect 0 'part 0/2' "$lra" data prepare pathfinder32 "${small[@]}" --shard 0/2 --out parts/0
 # tests/slurm_suite_test.sh has a cluster.

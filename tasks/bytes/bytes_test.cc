@@ -67,6 +67,19 @@ TEST_F(BytesTest, PassesOverWhatIsNotAskedFor) {
   EXPECT_THAT(Pieces("train"), ElementsAre("abcd", "0123", "4567", "89"));
 }
 
+// An archive that macOS made, and a notebook's folder, have some; "." is no hidden folder.
+TEST_F(BytesTest, PassesOverHiddenFiles) {
+  Entries with_hidden = Good();
+  with_hidden.push_back({"./books/train/c.txt", "ef"});
+  with_hidden.push_back({"books/train/._b.txt", "Mac OS X"});
+  with_hidden.push_back({"books/test/.ipynb_checkpoints/c.txt", "old"});
+  const Manifest manifest = ExpectImports(WriteFolder(with_hidden));
+  ASSERT_EQ(manifest.skipped_size(), 1);
+  EXPECT_EQ(manifest.skipped(0).reason(), "hidden files");
+  EXPECT_EQ(manifest.skipped(0).count(), 2);
+  EXPECT_THAT(Pieces("train"), ElementsAre("abcd", "0123", "4567", "89", "ef"));
+}
+
 // The folder above the splits is no part of a path.
 TEST_F(BytesTest, WhatIsSkippedDoesNotDependOnTheFolderAbove) {
   ExpectImports(WriteFolder(Good()));

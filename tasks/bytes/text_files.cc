@@ -122,6 +122,7 @@ class TextFilesReader : public RawReader {
     };
     add("files that the option skip names", skipped_);
     add("empty files", empty_);
+    add("hidden files", hidden_);
     return all;
   }
 
@@ -141,6 +142,10 @@ class TextFilesReader : public RawReader {
         return false;
       }
       entry_ = *std::move(entry);
+      if (IsHidden(entry_.name)) {  // macOS puts one beside each file of an archive
+        hidden_ += absl::EndsWith(entry_.name, ".txt") ? 1 : 0;
+        continue;
+      }
       File file;
       file.split = SplitOf(entry_.name);
       has_splits_ = has_splits_ || file.split != kUnsplit;
@@ -250,7 +255,7 @@ class TextFilesReader : public RawReader {
   std::vector<File> files_;
   uint64_t next_number_ = 0;
   std::vector<ManifestSource> sources_;
-  int64_t skipped_ = 0, empty_ = 0;
+  int64_t skipped_ = 0, empty_ = 0, hidden_ = 0;
 };
 
 }  // namespace
