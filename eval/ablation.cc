@@ -144,7 +144,8 @@ void CorrectTogether(double confidence, const std::vector<AblationEffect*>& memb
     // What never varied, on any task, says nothing of what would have been seen.
     if (members[i]->is_constant) continue;
     members[i]->smallest_difference =
-        SmallestDifferenceOf(*members[i]->estimate, kShownPower, OneOfTests(confidence, p.size()));
+        SmallestDifferenceOf(*members[i]->estimate, kShownPower, OneOfTests(confidence, p.size()),
+                             members[i]->metric->LargestDifference());
   }
 }
 

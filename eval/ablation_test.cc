@@ -274,7 +274,7 @@ TEST(AblationText, CsvAndJsonHoldTheNumbers) {
   EXPECT_NEAR((*cosine)["p_corrected"], 0.04202962, 5e-9);
   EXPECT_EQ((*cosine)["changes"][0]["reference"], "none");
   EXPECT_EQ((*cosine)["verdict"], "told apart");
-  EXPECT_EQ((*cosine)["unit"], "points");
+  EXPECT_EQ((*cosine)["unit"], "fraction");
   EXPECT_NEAR(json["designs"][0]["tasks"][0]["cells"][1]["mean"], 0.385, 1e-12);
   EXPECT_NEAR(json["designs"][0]["tasks"][0]["cells"][1]["low"], 0.36215271, 5e-9);
   const std::string csv = WriteAblationCsv(report);

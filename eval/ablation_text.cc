@@ -32,6 +32,7 @@ std::string ScoreText(const Metric& metric, const CellScore& score) {
                         metric.Number(score.interval->high, more), "]");
   }
   if (score.trained < score.runs) absl::StrAppend(&text, " ", score.trained, "/", score.runs);
+  if (score.trained == 1) absl::StrAppend(&text, " 1 run");
   return text;
 }
 
@@ -129,7 +130,7 @@ Json EffectJson(const AblationResult& result, const AblationEffect& effect) {
                {"task", effect.task}};
   if (!effect.less_task.empty()) json["less_task"] = effect.less_task;
   json["metric"] = effect.metric->name();
-  json["unit"] = effect.metric->difference_unit();
+  json["unit"] = effect.metric->stored_unit();
   json["matches"] = effect.plan.matches;
   if (!effect.is_average() && effect.less_task.empty()) {
     json["seeds"] = effect.seeds;
@@ -268,8 +269,9 @@ std::string WriteAblation(const AblationReport& report) {
     if (&result != &report.designs.back()) text += "\n";
   }
   if (!report.notes.empty()) {
-    absl::StrAppend(&text, "\n## How it was obtained\n\n- ", absl::StrJoin(report.notes, "\n- "),
-                    "\n");
+    absl::StrAppend(&text, "\n## How it was obtained\n\n");
+    for (const std::string& note : report.notes)
+      absl::StrAppend(&text, "- ", EscapeNote(note), "\n");
   }
   return text;
 }

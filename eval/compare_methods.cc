@@ -84,7 +84,10 @@ absl::StatusOr<TaskDifference> CompareOn(const ComparedColumn& name, const Share
         absl::StrCat("no run of ", trained_a.empty() ? task.a : task.b, " trained (0 of ",
                      trained_a.empty() ? task.runs_a : task.runs_b, ")"));
   }
-  if (request.is_paired) LRA_RETURN_IF_ERROR(KeepPairs(&trained_a, &trained_b));
+  if (request.is_paired) {
+    LRA_RETURN_IF_ERROR(KeepPairs(&trained_a, &trained_b));
+    for (const Entry* run : trained_a) task.paired_seeds.push_back(run->record().seed());
+  }
   const RowRuns row_a = internal::RowOf(trained_a, column);
   const RowRuns row_b = internal::RowOf(trained_b, column);
   task.examples = std::min(row_a.examples, row_b.examples);
@@ -120,7 +123,8 @@ void Decide(const CompareRequest& request, std::vector<TaskDifference>* tasks) {
     task.is_told_apart =
         corrected[i] <= 1 - request.confidence + 1e-12 && !task.difference.differs_on_too_few;
     task.smallest_difference = SmallestDifferenceOf(
-        task.difference.estimate, kShownPower, OneOfTests(request.confidence, corrected.size()));
+        task.difference.estimate, kShownPower, OneOfTests(request.confidence, corrected.size()),
+        task.metric->LargestDifference());
     task.margin = MarginOf(request, *task.metric);
     if (task.margin) {
       task.equivalence = TestEquivalence(task.difference.shown_estimate(),

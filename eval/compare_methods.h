@@ -63,6 +63,7 @@ struct TaskDifference : ComparedColumn {
   std::string a, b;  // labels of the rows here
   // Runs that trained, of those counted.
   int64_t trained_a = 0, runs_a = 0, trained_b = 0, runs_b = 0;
+  std::vector<uint32_t> paired_seeds;  // that trained in both rows, which alone are compared
   // One run trained: what is said is about that model, whatever other seeds do. Not of baselines,
   // which have no seeds.
   bool is_single_a = false, is_single_b = false;

@@ -81,6 +81,19 @@ TEST_F(CompareMethodsTest, GoldenPairedAndEquivalence) {
   EXPECT_EQ(json["tasks"][0]["method"], "paired");
 }
 
+TEST_F(CompareMethodsTest, SaysWhichSeedsWerePaired) {
+  AddGolden();
+  CompareRequest request = Request();
+  request.is_paired = true;
+  EXPECT_THAT(WriteComparison(Compare(request)), HasSubstr("3 + 3 runs, paired, "));
+  Add({.method = "a", .seed = 7}, RunsOf('A')[0]);
+  const MethodComparison comparison = Compare(request);
+  EXPECT_THAT(WriteComparison(comparison),
+              HasSubstr("4 + 3 runs, paired by seeds 0, 1, 2 alone, "));
+  const auto json = nlohmann::json::parse(WriteComparisonJson(comparison));
+  EXPECT_EQ(json["tasks"][0]["paired_seeds"], std::vector<int>({0, 1, 2}));
+}
+
 TEST_F(CompareMethodsTest, SingleRunsAreComparedAsModels) {
   Add({.method = "a"}, RunsOf('A')[0]);
   Add({.method = "b"}, RunsOf('B')[0]);

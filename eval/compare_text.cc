@@ -80,7 +80,12 @@ std::string RunsText(const TaskDifference& task) {
   };
   std::string text = absl::StrCat(side(task.trained_a, task.runs_a), " + ",
                                   side(task.trained_b, task.runs_b), " runs", SingleRunsText(task));
-  if (task.difference.method == "paired") absl::StrAppend(&text, ", paired");
+  if (!task.paired_seeds.empty()) {
+    const auto all = static_cast<int64_t>(task.paired_seeds.size());
+    absl::StrAppend(&text, ", paired");
+    if (all < task.trained_a || all < task.trained_b)
+      absl::StrAppend(&text, " by seeds ", absl::StrJoin(task.paired_seeds, ", "), " alone");
+  }
   if (task.difference.basis == Basis::kCounts)
     absl::StrAppend(&text, " (scores of examples are not on record: the widest that counts allow)");
   if (task.difference.basis == Basis::kSeeds)
@@ -163,6 +168,7 @@ Json TaskJson(const TaskDifference& task) {
   json["a"] = task.a;
   json["b"] = task.b;
   json["runs_a"] = task.runs_a;
+  if (!task.paired_seeds.empty()) json["paired_seeds"] = task.paired_seeds;
   json["trained_a"] = task.trained_a;
   json["runs_b"] = task.runs_b;
   json["trained_b"] = task.trained_b;

@@ -67,8 +67,7 @@ Estimate UnpairedDifference(const CrossedSums& a, const CrossedSums& b) {
                                        static_cast<double>(b.seeds() - 1));
   estimate.example_variance = std::max(0.0, variance - rest) / n;
   if (blocks > 1) estimate.example_degrees = blocks - 1;
-  if (estimate.seed_variance == 0 && estimate.example_variance == 0)
-    estimate.example_variance = rest / n;
+  RaiseToResidual(rest / n, &estimate);
   return estimate;
 }
 

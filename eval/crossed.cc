@@ -158,10 +158,13 @@ Estimate EstimateOf(const CrossedMoments& moments) {
   if (moments.seeds > 1) estimate.seed_degrees = static_cast<double>(moments.seeds - 1);
   estimate.example_variance = moments.example_variance();
   if (moments.blocks > 1) estimate.example_degrees = static_cast<double>(moments.blocks - 1);
-  // Seeds of equal totals that err on unlike examples, by luck: what they scatter is left.
-  if (estimate.seed_variance == 0 && estimate.example_variance == 0)
-    estimate.example_variance = moments.mse / static_cast<double>(moments.examples * moments.seeds);
+  RaiseToResidual(moments.mse / static_cast<double>(moments.examples * moments.seeds), &estimate);
   return estimate;
+}
+
+void RaiseToResidual(double residual_variance, Estimate* estimate) {
+  estimate->example_variance =
+      std::max(estimate->example_variance, residual_variance - estimate->seed_variance);
 }
 
 Estimate WithVariance(const Estimate& estimate) {

@@ -90,6 +90,11 @@ struct Estimate {
 
 Estimate EstimateOf(const CrossedMoments& moments);
 
+// The mean's variance holds what is left beside seeds and examples, whose estimate MSE / (n S) is a
+// far better one than MSA: where few seeds have almost equal totals by luck, the variance of
+// examples is raised until both together are no less.
+void RaiseToResidual(double residual_variance, Estimate* estimate);
+
 // The same with a variance of examples in place of `constant_examples`, which has the half width
 // that these give at 95 %: for sums of estimates, which would lose them.
 Estimate WithVariance(const Estimate& estimate);

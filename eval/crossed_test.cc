@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "eval/comparison.h"
 #include "eval/crossed_test_util.h"
 #include "eval/simulator_test_util.h"
 #include "eval/statistics.h"
@@ -124,6 +125,25 @@ TEST(CrossedTest, SeedsOfEqualTotalsThatErrElsewhereHaveAWidth) {
   const Estimate estimate = EstimateOf(Moments({{1, 1, 0, 0}, {0, 0, 1, 1}}));
   EXPECT_EQ(estimate.seed_variance, 0);
   EXPECT_GT(HalfWidth(estimate, 0.95), 0.1);
+}
+
+// By luck, again; what both have right must not make it as if nothing scattered.
+TEST(CrossedTest, SeedsOfEqualTotalsAreNoSurerThanIndependentExamples) {
+  constexpr int kExamples = 171, kRight = 13;
+  for (int shared = 0; shared < kRight; ++shared) {
+    std::vector<ExampleValues> runs(2, ExampleValues(kExamples, 0));
+    for (int i = 0; i < kRight; ++i) {
+      runs[0][i] = 1;
+      runs[1][kRight - shared + i] = 1;
+    }
+    const double p = double(kRight) / kExamples;
+    const double independent = std::sqrt(p * (1 - p) / (2 * kExamples));
+    EXPECT_GT(HalfWidth(EstimateOf(Moments(runs)), 0.95), 1.55 * independent) << shared;
+    const CrossedSums sums = SumsOf(runs);
+    const ExampleValues other(kExamples, 0.5);
+    const CrossedSums alike = SumsOf(std::vector<ExampleValues>{other, other});
+    EXPECT_GT(HalfWidth(UnpairedDifference(sums, alike), 0.95), 1.55 * independent) << shared;
+  }
 }
 
 TEST(CrossedTest, BlocksOfOneChangeNothing) {

@@ -270,12 +270,12 @@ RowScore ScoreOf(const LeaderboardRow& row, bool has_one_unit) {
 bool Before(const Metric& metric, bool has_one_unit, const LeaderboardRow& a,
             const LeaderboardRow& b) {
   if (a.kind != b.kind) return KindOrder(a.kind) < KindOrder(b.kind);
-  const bool rises = a.kind == RunRecord::BASELINE;
-  const auto [filled, first, value] = ScoreOf(rises ? b : a, has_one_unit);
-  const auto [other_filled, other_first, other_value] = ScoreOf(rises ? a : b, has_one_unit);
+  const auto [filled, first, value] = ScoreOf(a, has_one_unit);
+  const auto [other_filled, other_first, other_value] = ScoreOf(b, has_one_unit);
   if (filled != other_filled) return filled > other_filled;
   if (first != other_first) return first < other_first;
-  return metric.Better(value, other_value);
+  return a.kind == RunRecord::BASELINE ? metric.Better(other_value, value)
+                                       : metric.Better(value, other_value);
 }
 
 }  // namespace

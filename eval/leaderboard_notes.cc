@@ -116,20 +116,31 @@ std::string DescribeParameters(const RunRecord& record) {
       reference > 0 ? absl::StrFormat(", %+.1f %% of the transformer's", percent) : "");
 }
 
+// The names of a column's rows by the runs in them.
+std::map<const LocatedRecord*, std::string> RowNames(const ColumnRuns& column) {
+  std::map<const LocatedRecord*, std::string> names;
+  for (const auto& [key, runs] : RowsOfColumn(column)) {
+    for (const Entry& run : runs) names[run.located] = LabelOf(key);
+  }
+  return names;
+}
+
 // "linear 0, 1, 2 (...); transformer 0 (...)": the runs, with the size of the model.
 std::string DescribeRuns(const ColumnRuns& column) {
   std::map<std::string, std::set<uint32_t>> seeds;
   std::map<std::string, std::set<std::string>> sizes;
+  const auto names = RowNames(column);
   for (const Entry& entry : column.entries) {
     const RunRecord& record = entry.record();
     if (record.kind() != RunRecord::MEASURED || entry.is_missing) continue;
-    seeds[record.method()].insert(record.seed());
-    if (record.parameters() > 0) sizes[record.method()].insert(DescribeParameters(record));
+    const std::string& row = names.at(entry.located);
+    seeds[row].insert(record.seed());
+    if (record.parameters() > 0) sizes[row].insert(DescribeParameters(record));
   }
   std::vector<std::string> parts;
-  for (const auto& [method, values] : seeds) {
-    const std::string size = absl::StrJoin(sizes[method], " / ");
-    parts.push_back(absl::StrCat(method, " ", absl::StrJoin(values, ", "),
+  for (const auto& [row, values] : seeds) {
+    const std::string size = absl::StrJoin(sizes[row], " / ");
+    parts.push_back(absl::StrCat(row, " ", absl::StrJoin(values, ", "),
                                  size.empty() ? "" : absl::StrCat(" (", size, ")")));
   }
   return absl::StrCat(column.task, ": seeds ", absl::StrJoin(parts, "; "), ".");
@@ -166,9 +177,10 @@ std::vector<std::string> DescribeMethods(const std::vector<ColumnRuns>& columns,
 }
 
 void AddDamage(const ColumnRuns& column, std::vector<std::string>* notes) {
+  const auto names = RowNames(column);
   for (const Entry& entry : column.entries) {
     if (entry.damage.empty()) continue;
-    notes->push_back(absl::StrCat(column.task, ": ", entry.record().method(), ", seed ",
+    notes->push_back(absl::StrCat(column.task, ": ", names.at(entry.located), ", seed ",
                                   entry.record().seed(), ": ", entry.damage,
                                   "; the score shown is the record's."));
   }
@@ -177,10 +189,11 @@ void AddDamage(const ColumnRuns& column, std::vector<std::string>* notes) {
 // "listops: linear, seed 3, diverged at step 120: ...", and which runs were stopped: what a table
 // counts without a score.
 void AddFailures(const ColumnRuns& column, std::vector<std::string>* notes) {
+  const auto names = RowNames(column);
   for (const Entry& entry : column.entries) {
     const RunRecord& record = entry.record();
     const std::string who =
-        absl::StrCat(column.task, ": ", record.method(), ", seed ", record.seed(), ", ");
+        absl::StrCat(column.task, ": ", names.at(entry.located), ", seed ", record.seed(), ", ");
     if (entry.is_missing)
       notes->push_back(absl::StrCat(who, "is missing: it was stopped or is still going."));
     if (!entry.is_missing && !entry.has_failed() && !HasTrained(entry, column))
@@ -249,13 +262,15 @@ std::string DescribeUnjudged(const ColumnRuns& column) {
 
 // A protocol looks at the test split once. A note tells of each run that looked more often.
 void AddTestLooks(const ColumnRuns& column, std::vector<std::string>* notes) {
+  const auto names = RowNames(column);
   for (const Entry& entry : column.entries) {
     const RunRecord& record = entry.record();
     std::set<int64_t> expected = {record.selected_step()};
     for (const SplitResult& result : record.results()) expected.insert(result.step());
     if (record.test_looks_size() <= static_cast<int>(expected.size())) continue;
     notes->push_back(absl::StrFormat("%s, seed %d: looked at the test split %d times.",
-                                     record.method(), record.seed(), record.test_looks_size()));
+                                     names.at(entry.located), record.seed(),
+                                     record.test_looks_size()));
   }
 }
 

@@ -105,6 +105,12 @@ class Metric {
   std::string Text(double value, int more = 0) const;
   // The unit of a difference: "points" where values are in percent.
   std::string difference_unit() const { return traits_.unit == "%" ? "points" : traits_.unit; }
+  // The unit of values as they are stored, for machines: "fraction" where tables show percent.
+  std::string stored_unit() const { return traits_.scale == 100 ? "fraction" : traits_.unit; }
+  // That two values can have, not scaled; infinite where values have no end.
+  double LargestDifference() const {
+    return traits_.is_proportion ? 1 : traits_.range.high - traits_.range.low;
+  }
   // The head of a table's column: "listops", or "text (bits_per_token in bits/token, lower is
   // better)".
   std::string Heading(absl::string_view task) const;

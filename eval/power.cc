@@ -160,13 +160,15 @@ double Power(const Design& design, double difference, double confidence) {
 }
 
 std::optional<double> SmallestDifferenceOf(const Estimate& estimate, double power,
-                                           double confidence) {
+                                           double confidence, double largest) {
   LRA_CHECK(power > 0 && power < 1) << power;
   if (estimate.constant_examples || estimate.seed_variance + estimate.example_variance <= 0)
     return std::nullopt;
   const PowerCurve curve(estimate, confidence);
   double low = 0, high = 1;
-  if (!(curve.At(high) >= power)) return std::nullopt;
+  while (high < largest && !(curve.At(high) >= power)) high *= 2;
+  high = std::min(high, largest);
+  if (std::isinf(high) || !(curve.At(high) >= power)) return std::nullopt;
   for (int step = 0; step < 60; ++step) {
     const double middle = (low + high) / 2;
     (curve.At(middle) >= power ? high : low) = middle;
@@ -174,8 +176,9 @@ std::optional<double> SmallestDifferenceOf(const Estimate& estimate, double powe
   return high;
 }
 
-std::optional<double> SmallestDifference(const Design& design, double power, double confidence) {
-  return SmallestDifferenceOf(VariancesOf(design), power, confidence);
+std::optional<double> SmallestDifference(const Design& design, double power, double confidence,
+                                         double largest) {
+  return SmallestDifferenceOf(VariancesOf(design), power, confidence, largest);
 }
 
 std::optional<int64_t> SeedsNeeded(const Design& design, double difference, double power,

@@ -57,12 +57,13 @@ double Power(const Design& design, double difference, double confidence = 0.95);
 // seen. Its means are not read.
 double PowerOf(const Estimate& estimate, double difference, double confidence = 0.95);
 
-// The smallest difference that is told from 0 with this power; nullopt if none up to 1 is, and
-// where nothing varied, which says nothing of what would have been seen.
+// The smallest difference that is told from 0 with this power; nullopt if none up to `largest` is
+// (Metric::LargestDifference), and where nothing varied, which says nothing of what would have been
+// seen.
 std::optional<double> SmallestDifference(const Design& design, double power,
-                                         double confidence = 0.95);
+                                         double confidence = 0.95, double largest = 1);
 std::optional<double> SmallestDifferenceOf(const Estimate& estimate, double power,
-                                           double confidence = 0.95);
+                                           double confidence = 0.95, double largest = 1);
 
 // The least S from 2 on, and the least n, that suffice; nullopt if 10,000 seeds, or 10^9 examples,
 // do not.

@@ -26,6 +26,10 @@ double ScaleOf(const PowerRequest& request) {
   return request.metric == nullptr ? 100 : request.metric->traits().scale;
 }
 
+double LargestOf(const PowerRequest& request) {
+  return request.metric == nullptr ? 1 : request.metric->LargestDifference();
+}
+
 absl::Status OutOfRange(const char* flag, double value, const char* right) {
   return absl::InvalidArgumentError(absl::StrFormat("%s %g: must be %s", flag, value, right));
 }
@@ -111,9 +115,13 @@ absl::StatusOr<PowerPlan> PlanPower(const PowerRequest& request) {
   Design without_end = plan.design;
   without_end.seeds = std::numeric_limits<double>::infinity();
   // Nothing is left to scatter where examples do not.
-  plan.floor =
-      plan.design.components.examples > 0 ? SmallestDifference(without_end, power, confidence) : 0;
-  if (request.seeds) plan.smallest_difference = SmallestDifference(plan.design, power, confidence);
+  plan.floor = plan.design.components.examples > 0
+                   ? SmallestDifference(without_end, power, confidence, LargestOf(request))
+                   : 0;
+  if (request.seeds) {
+    plan.smallest_difference =
+        SmallestDifference(plan.design, power, confidence, LargestOf(request));
+  }
   if (!request.difference) return plan;
   const double difference = *request.difference / ScaleOf(request);
   plan.seeds_needed = SeedsNeeded(plan.design, difference, power, confidence);
@@ -161,6 +169,10 @@ std::string WritePowerPlanJson(const PowerPlan& plan) {
   const auto number = [](const auto& value) {
     return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
   };
+  const auto scaled = [&plan, &number](std::optional<double> value) {
+    if (value) *value *= ScaleOf(plan.request);
+    return number(value);
+  };
   const DifferenceComponents& c = plan.design.components;
   const nlohmann::ordered_json json = {{"examples", plan.design.examples},
                                        {"seeds", number(plan.request.seeds)},
@@ -174,10 +186,10 @@ std::string WritePowerPlanJson(const PowerPlan& plan) {
                                        {"variance_rest", c.rest},
                                        {"degrees_per_seed", plan.design.degrees_per_seed},
                                        {"power", number(plan.power)},
-                                       {"smallest_difference", number(plan.smallest_difference)},
+                                       {"smallest_difference", scaled(plan.smallest_difference)},
                                        {"seeds_needed", number(plan.seeds_needed)},
                                        {"examples_needed", number(plan.examples_needed)},
-                                       {"floor", number(plan.floor)}};
+                                       {"floor", scaled(plan.floor)}};
   return JsonText(json) + "\n";
 }
 

@@ -83,8 +83,23 @@ TEST(PowerPlanTest, OtherMetricsKeepTheirUnit) {
   const auto json = nlohmann::json::parse(WritePowerPlanJson(*bits));
   EXPECT_EQ(json["unit"], "bits/token");
   EXPECT_EQ(json["difference"], 0.02);
+  EXPECT_NEAR(json["smallest_difference"], 0.02303, 1e-5);
+  // Bits may differ by more than one; shares may not.
   request.difference = 101;
   EXPECT_TRUE(PlanPower(request).ok());
+  request.like->components.seeds = 4;
+  EXPECT_GT(PlanPower(request)->smallest_difference.value(), 2);
+  request.metric = *FindMetric(kAccuracy);
+  request.difference = 50;
+  EXPECT_FALSE(PlanPower(request)->smallest_difference.has_value());
+}
+
+TEST(PowerPlanTest, JsonIsInOneUnit) {
+  const auto json = nlohmann::json::parse(WritePowerPlanJson(*PlanPower(Golden())));
+  EXPECT_EQ(json["unit"], "points");
+  EXPECT_NEAR(json["smallest_difference"], 2.303, 1e-3);
+  EXPECT_LT(json["floor"], json["smallest_difference"]);
+  EXPECT_GT(json["floor"], 1);
 }
 
 TEST(PowerPlanTest, WhereExamplesDoNotScatterSeedsWithoutEndSeeAll) {

@@ -45,6 +45,9 @@ std::string CellAttributes(const LeaderboardCell& cell, const std::map<std::stri
                            bool in_devices) {
   // What did not train has no score that could be sorted, compared or drawn.
   std::string text = cell.trained > 0 ? NumberAttribute("value", cell.value) : "";
+  // What rows are ordered by, where runs failed.
+  if (cell.trained > 0 && cell.rank_value() != cell.value)
+    absl::StrAppend(&text, NumberAttribute("rank", cell.rank_value()));
   if (cell.interval) {
     absl::StrAppend(&text, NumberAttribute("low", cell.interval->low),
                     NumberAttribute("high", cell.interval->high));
@@ -170,7 +173,8 @@ std::string TextRow(const std::vector<std::string>& texts, const std::vector<dou
     absl::StrAppend(&text,
                     TableCell(NumberAttribute("value", values[c]), CellContent(texts[c + 1])));
   }
-  return absl::StrCat(text, shape.has_cost ? TableCell("", kNothing) : "", "</tr>\n");
+  for (size_t c = 0; c < shape.costs.size(); ++c) text += TableCell("", kNothing);
+  return absl::StrCat(text, "</tr>\n");
 }
 
 // The metric's own values, which a printed number is times its scale.

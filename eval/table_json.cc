@@ -166,7 +166,7 @@ Json PublishedJson(const PublishedRows& published, const LeaderboardTable& table
           {"item", source.item()},
           {"protocol", source.protocol()},
           {"evidence_class", source.evidence_class()},
-          {"unit", table.metric->traits().unit},
+          {"unit", table.metric->stored_unit()},
           {"spread", source.spread()},
           {"note", source.note()},
           {"rows", std::move(rows)}};

@@ -5,12 +5,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
 #include "eval/latex_text.h"
 #include "eval/table_cost.h"
 #include "eval/table_html.h"
 #include "lra/suggest.h"
 #include "lra/text_columns.h"
+#include "lra/text_table.h"
 
 namespace lra {
 namespace {
@@ -89,21 +89,6 @@ Grid MakeGrid(const LeaderboardTable& table, bool shows_cost) {
 
 // --- Markdown ---
 
-std::string EscapeMarkdown(absl::string_view text) {
-  return absl::StrReplaceAll(text, {{"|", "\\|"}, {"\n", " "}});
-}
-
-// What users wrote (descriptions, causes of failures) stays text: no line break, emphasis, link or
-// tag is made of it.
-std::string EscapeNote(absl::string_view text) {
-  return absl::StrReplaceAll(text, {{"\n", " "},
-                                    {"\\", "\\\\"},
-                                    {"*", "\\*"},
-                                    {"](", "]\\("},
-                                    {"< ", "< "},  // "p < 0.005" is no tag
-                                    {"<", "&lt;"}});
-}
-
 // Rows of the whole table with section titles among them; all have the header's number of cells.
 std::vector<std::vector<std::string>> MarkdownRows(const Grid& grid) {
   std::vector<std::vector<std::string>> rows = {grid.header};
@@ -113,7 +98,7 @@ std::vector<std::vector<std::string>> MarkdownRows(const Grid& grid) {
     rows.insert(rows.end(), section.rows.begin(), section.rows.end());
   }
   for (auto& row : rows) {
-    for (std::string& cell : row) cell = EscapeMarkdown(cell);
+    for (std::string& cell : row) cell = EscapeCell(cell);
   }
   return rows;
 }

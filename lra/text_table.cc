@@ -20,9 +20,25 @@ std::string CsvField(const std::string& text) {
 
 }  // namespace
 
+std::string EscapeCell(absl::string_view text) {
+  return absl::StrReplaceAll(text, {{"|", "\\|"}, {"\n", " "}});
+}
+
+std::string EscapeNote(absl::string_view text) {
+  return absl::StrReplaceAll(text, {{"\n", " "},
+                                    {"\\", "\\\\"},
+                                    {"*", "\\*"},
+                                    {"](", "]\\("},
+                                    {"< ", "< "},  // "p < 0.005" is no tag
+                                    {"<", "&lt;"}});
+}
+
 std::string ToMarkdown(const TextTable& table) {
   std::vector<std::vector<std::string>> lines = {table.header};
   lines.insert(lines.end(), table.rows.begin(), table.rows.end());
+  for (auto& line : lines) {
+    for (std::string& cell : line) cell = EscapeCell(cell);
+  }
   const std::vector<size_t> widths = ColumnWidths(lines, 3);
   std::string text = table.title.empty() ? "" : absl::StrCat(table.title, "\n\n");
   const auto add = [&](const std::vector<std::string>& row) {
@@ -33,10 +49,10 @@ std::string ToMarkdown(const TextTable& table) {
     }
     absl::StrAppend(&text, "|\n");
   };
-  add(table.header);
+  add(lines.front());
   for (const size_t width : widths) absl::StrAppend(&text, "|", std::string(width + 2, '-'));
   absl::StrAppend(&text, "|\n");
-  for (const auto& row : table.rows) add(row);
+  for (size_t row = 1; row < lines.size(); ++row) add(lines[row]);
   return text;
 }
 

@@ -32,6 +32,9 @@ function short(value) {
   return value.toLocaleString('en-US', {maximumSignificantDigits: 4});
 }
 
+// A count, with all of its digits.
+function whole(value) { return value.toLocaleString('en-US'); }
+
 // Numbers 1, 2, 5 times powers of ten within [low, high].
 function ticks(low, high, count) {
   const raw = (high - low) / count || 1;

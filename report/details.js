@@ -180,8 +180,8 @@ function runTable(runs, metric) {
           name =
               run.link ? element('a', {href: `${run.link}record.textproto`}, run.name) : run.name;
     const steps = run.steps ?
-        `${short(run.selected_step || 0)} of ${short(run.steps)}${
-            run.stopped_at_step ? `, stopped at ${short(run.stopped_at_step)}` : ''}` :
+        `${whole(run.selected_step || 0)} of ${whole(run.steps)}${
+            run.stopped_at_step ? `, stopped at ${whole(run.stopped_at_step)}` : ''}` :
                                   '–';
     return [
       String(run.seed), scoreOf(run, metric), steps,
@@ -270,7 +270,7 @@ function profiles(runs, metric) {
                                  ` [${shown(row.interval[0])}, ${shown(row.interval[1])}]` :
                                  '';
                              return [
-                               row.name, short(row.examples),
+                               row.name, whole(row.examples),
                                isNumber(row.value) ? shown(row.value) + ends : '–'
                              ];
                            })))),
@@ -282,7 +282,7 @@ function remarks(runs) {
       (run) => [...(run.failure ? [run.failure.cause] : []),
                 ...(run.warnings || []),
                 ...(run.pretrain ?
-                        [`pretrained ${short(run.pretrain.steps)} steps, loss ${
+                        [`pretrained ${whole(run.pretrain.steps)} steps, loss ${
                             short(run.pretrain.first_loss)} to ${short(run.pretrain.last_loss)}`] :
                         []),
                 ...(run.trials ? [`learning rates tried: ${

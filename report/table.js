@@ -5,6 +5,12 @@ function numberOf(cell, name) {
   return cell && cell.dataset[name] !== undefined ? Number(cell.dataset[name]) : null;
 }
 
+// What a cell is ordered by: where runs failed, the mean of all of them.
+function rankOf(cell) {
+  const rank = numberOf(cell, 'rank');
+  return rank === null ? numberOf(cell, 'value') : rank;
+}
+
 class LeaderboardTable {
   constructor(section, number) {
     this.section = section;
@@ -69,7 +75,7 @@ class LeaderboardTable {
   // Cells without a number come last in either order.
   compare(a, b, column, sign) {
     if (column === 0) return sign * this.labelOf(a).localeCompare(this.labelOf(b), 'en');
-    const x = numberOf(a.cells[column], 'value'), y = numberOf(b.cells[column], 'value');
+    const x = rankOf(a.cells[column]), y = rankOf(b.cells[column]);
     if (x === null || y === null) return (x === null) - (y === null);
     return sign * (x - y);
   }
@@ -202,15 +208,16 @@ class LeaderboardTable {
 
   costFigure(column, width) {
     const points = this.pricedRows(column).map((row) => {
-      const cell = row.cells[column],
-            scaled = (name) =>
-                (numberOf(cell, name) === null ? null : this.metric.scale * numberOf(cell, name));
+      // The interval is of the runs that trained.
+      const cell = row.cells[column], hasFailures = numberOf(cell, 'rank') !== null,
+            scaled = (value) => (value === null ? null : this.metric.scale * value),
+            end = (name) => (hasFailures ? null : scaled(numberOf(cell, name)));
       return {
-        label: this.labelOf(row),
+        label: this.labelOf(row) + (hasFailures ? ' (all runs)' : ''),
         x: numberOf(cell, 'cost'),
-        y: scaled('value'),
-        low: scaled('low'),
-        high: scaled('high')
+        y: scaled(rankOf(cell)),
+        low: end('low'),
+        high: end('high')
       };
     });
     const title = `${this.heads[column].dataset.column.slice(5)}: ${
