@@ -61,7 +61,7 @@ expect 1 'no figure: .*; install gnuplot .*run: gnuplot bare-1.gp' env PATH=/no/
 expect 0 'rounds=8, training_rounds=8' "$lra" bench efficiency --grid linear_transformers_figure1 --tokens 64,128 --batch-tokens 128 --threads 1 --passes 1 --warm-ups 1 --records grid.jsonl --quiet
 [ "$(wc -l <grid.jsonl)" = 10 ] || { echo "FAILED: $(wc -l <grid.jsonl) lines in grid.jsonl, not 5 methods by 2 lengths"; failures=$((failures + 1)); }
 expect 2 'unknown grid "table5".*cosformer_table5' "$lra" bench efficiency --grid table5
-expect 2 'unknown --mode "train". Known: forward, training, streaming' "$lra" bench efficiency --mode train
+expect 2 'unknown --mode "train"; did you mean "training"[?] Known: forward, training, streaming' "$lra" bench efficiency --mode train
 expect 2 'batch-tokens: is 100, must be a multiple of every length, and N = 64 is one' "$lra" bench efficiency --tokens 64 --batch-tokens 100
 # A reference is a row, also of a method that this build does not have.
 expect 2 'reference: unknown row "transfomer"; did you mean "transformer"' "$lra" bench efficiency --table cells.jsonl --reference transfomer

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "bench/bench.pb.h"
 #include "bench/cell.h"
+#include "models/interface/attend.h"
 #include "models/interface/attention.h"
 
 namespace lra {
@@ -49,7 +50,8 @@ class Case {
   at::Tensor upstream_;
 };
 
-inline at::Tensor Attend(const Case& c) { return c.attention().Attend(c.input()); }
+// The way the encoder calls it.
+inline at::Tensor Attend(const Case& c) { return AttendWithoutAutocast(c.attention(), c.input()); }
 inline at::Tensor Oracle(const Case& c) { return c.attention().Oracle(c.input()); }
 
 }  // namespace lra

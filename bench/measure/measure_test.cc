@@ -76,6 +76,34 @@ TEST(MeasurePasses, CpuTimeIsThatOfATimedPass) {
   EXPECT_LT(cpu_seconds([] { std::this_thread::sleep_for(std::chrono::milliseconds(20)); }), 0.01);
 }
 
+// The cold pass is not what a user waits for.
+TEST(MeasurePasses, WhereTimeIsUpAfterAWarmUpThatOneCounts) {
+  BenchRequest request;
+  request.set_passes(4);
+  request.set_warm_ups(2);
+  request.set_limit_seconds(1);
+  BenchResult result;
+  int passes = 0;
+  MeasurePasses(
+      request,
+      [&] { std::this_thread::sleep_for(std::chrono::milliseconds(++passes == 1 ? 350 : 500)); },
+      &result);
+  EXPECT_EQ(passes, 2);
+  ASSERT_EQ(result.passes().seconds_size(), 1);
+  EXPECT_GE(result.passes().seconds(0), 0.5);
+}
+
+// In training attentions run without autocast: casts of their own are not what is measured.
+TEST(MeasureCell, OfAnOperatorInBfloat16IsWithoutAutocast) {
+  BenchRequest request = Operator("nystromformer", BenchRequest::TRAINING);
+  request.set_kernels("generic");
+  const BenchResult plain = MeasureCell(request);
+  request.set_precision(NumericsConfig::BF16);
+  const BenchResult bfloat16 = MeasureCell(request);
+  ASSERT_EQ(plain.outcome(), BenchResult::MEASURED) << plain.reason();
+  EXPECT_EQ(bfloat16.allocations(), plain.allocations());
+}
+
 TEST(MeasureCell, MemoryIsTheSameAgain) {
   const BenchRequest request = Operator("transformer", BenchRequest::TRAINING);
   EXPECT_EQ(MeasureCell(request).passes().peak_bytes(), MeasureCell(request).passes().peak_bytes());
@@ -115,6 +143,13 @@ TEST(MeasureCell, PaddingAndBfloat16AreMeasured) {
   request.set_padded(true);
   request.set_precision(NumericsConfig::BF16);
   EXPECT_EQ(MeasureCell(request).outcome(), BenchResult::MEASURED);
+}
+
+TEST(MeasureCell, ACompositionIsOfFloat32) {
+  BenchRequest request = Operator("linear", BenchRequest::TRAINING);
+  request.set_with_composition(true);
+  request.set_precision(NumericsConfig::BF16);
+  EXPECT_EQ(MeasureCell(request).outcome(), BenchResult::REFUSED);
 }
 
 TEST(MeasureCell, ACompositionComputesTheSameFunction) {

@@ -82,10 +82,13 @@ absl::Status MeasureBoth(const BenchRequest& request, BenchResult* result) {
 
 absl::Status CheckComposition(const BenchRequest& request) {
   const bool has_sizes = request.heads() == kHeads && request.head_width() == kHeadWidth;
-  if (has_sizes && request.options_size() == 0 && !request.padded()) return absl::OkStatus();
+  const bool is_plain_training =
+      request.mode() == BenchRequest::TRAINING && request.precision() != NumericsConfig::BF16;
+  if (has_sizes && is_plain_training && request.options_size() == 0 && !request.padded())
+    return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("compositions are written for ", kHeads, " heads of width ", kHeadWidth,
-                   " without padding, and for each method's own options"));
+                   " without padding, for each method's own options, and for training in float32"));
 }
 
 // Sets what the pass has to do at least, for a result of so many examples.
@@ -115,11 +118,15 @@ absl::Status MeasureOperator(const BenchRequest& request, BenchResult* result) {
   MeasurePasses(
       request,
       [&] {
-        // One a pass: at its end, what was cast is forgotten.
-        const PrecisionScope precision(request.precision() == NumericsConfig::BF16, at::kCPU);
-        if (request.mode() == BenchRequest::TRAINING) return c->Run(Attend);
+        // The scope ends before the backward pass, like in training: that knows what its forward
+        // pass did.
+        const auto attend = [&request](const Case& one) {
+          const PrecisionScope precision(request.precision() == NumericsConfig::BF16, at::kCPU);
+          return Attend(one);
+        };
+        if (request.mode() == BenchRequest::TRAINING) return c->Run(attend);
         const c10::NoGradGuard no_gradient;
-        Attend(*c);
+        attend(*c);
       },
       result);
   return SetCost(request, result);

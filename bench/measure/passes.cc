@@ -46,16 +46,20 @@ void MeasurePasses(const BenchRequest& request, const std::function<void()>& pas
   Counters before;
   double first = 0;
   result->mutable_passes()->set_peak_bytes(PeakBytesOf([&] { first = SecondsOf(pass); }));
-  double total = first;
+  double total = first, last = first;
   auto* seconds = result->mutable_passes()->mutable_seconds();
   const auto may_go_on = [&] { return limit <= 0 || total + first <= limit; };
-  for (int i = 1; i < request.warm_ups() && may_go_on(); ++i) total += SecondsOf(pass);
+  for (int i = 1; i < request.warm_ups() && may_go_on(); ++i) {
+    before = Counters();
+    total += last = SecondsOf(pass);
+  }
   if (may_go_on()) before = Counters();
   for (int i = 0; i < request.passes() && may_go_on(); ++i) {
     seconds->Add(SecondsOf(pass));
     total += seconds->at(i);
   }
-  if (seconds->empty()) seconds->Add(first);
+  // Where the time was up before, the last pass counts, which is the warmest.
+  if (seconds->empty()) seconds->Add(last);
   SetAverages(before, seconds->size(), result);
   result->set_resident_bytes(PeakMemoryBytes());
   result->set_outcome(BenchResult::MEASURED);

@@ -26,6 +26,7 @@
 #include "models/encoder/head.h"
 #include "models/encoder/pooling.h"
 #include "models/encoder/sequences.h"
+#include "models/interface/attend.h"
 #include "models/layers/attention_part.h"
 
 namespace lra::internal {
@@ -70,9 +71,11 @@ class Pieces {
   }
 
   void AddMlp();
-  at::Tensor Hidden() const {
-    return at::randn({request_.batch(), request_.tokens(), width_}).set_requires_grad(true);
+  // An input of the next piece, detached and as a leaf.
+  at::Tensor Leaf(const at::Tensor& t) {
+    return leaves_.emplace_back(t.detach().set_requires_grad(true));
   }
+  at::Tensor Hidden() { return Leaf(at::randn({request_.batch(), request_.tokens(), width_})); }
   // Times `pass`, whose outputs are differentiated, and adds the piece.
   void Add(const char* name, double layers, const PassCost& cost,
            const std::function<std::vector<at::Tensor>()>& pass, BenchResult* result);
@@ -90,6 +93,7 @@ class Pieces {
   const int64_t width_;
   at::Tensor real_;
   ParameterStore store_{1};
+  std::vector<at::Tensor> leaves_;  // whose gradients a pass makes anew
   std::unique_ptr<AttentionPart> part_;
   OutputMlpParameters mlp_;
 };
@@ -101,9 +105,13 @@ void Pieces::Add(const char* name, double layers, const PassCost& cost,
   for (int i = -kWarmUps; i < kTimedPasses; ++i) {
     for (const Parameter& parameter : store_.parameters())
       at::Tensor(parameter.value).mutable_grad() = at::Tensor();
+    for (at::Tensor& leaf : leaves_) leaf.mutable_grad() = at::Tensor();
     const double elapsed = SecondsOf([&] {
-      const PrecisionScope precision(request_.precision() == NumericsConfig::BF16, at::kCPU);
-      const std::vector<at::Tensor> outputs = pass();
+      std::vector<at::Tensor> outputs;
+      {
+        const PrecisionScope precision(request_.precision() == NumericsConfig::BF16, at::kCPU);
+        outputs = pass();
+      }
       // Laid out as the outputs are, as the next piece's backward leaves it.
       for (size_t j = upstream.size(); j < outputs.size(); ++j)
         upstream.push_back(at::empty_like(outputs[j].detach()).normal_());
@@ -116,6 +124,7 @@ void Pieces::Add(const char* name, double layers, const PassCost& cost,
   piece->set_seconds(layers * MedianOf(seconds));
   piece->set_operations(layers * cost.operations);
   piece->set_moved_bytes(layers * cost.moved_bytes);
+  leaves_.clear();
 }
 
 void Pieces::AddMlp() {
@@ -172,23 +181,23 @@ void Pieces::NormAndProjections(BenchResult* result) {
 void Pieces::Core(BenchResult* result) {
   AttentionInput input = part_->Input({Hidden(), real_, run_});
   const bool has_key = !input.k.is_same(input.q), has_value = !input.v.is_same(input.q);
-  const auto leaf = [](const at::Tensor& t) { return t.detach().set_requires_grad(true); };
-  input.q = leaf(input.q);
-  input.k = has_key ? leaf(input.k) : input.q;
-  input.v = has_value ? leaf(input.v) : input.q;
-  if (input.x.defined()) input.x = leaf(input.x);
+  input.q = Leaf(input.q);
+  input.k = has_key ? Leaf(input.k) : input.q;
+  input.v = has_value ? Leaf(input.v) : input.q;
+  if (input.x.defined()) input.x = Leaf(input.x);
   const PassCost cost = OperatorCost(request_, 1 + has_key + has_value);
   Add(
       "attention", request_.layers(), cost,
-      [&]() -> std::vector<at::Tensor> { return {part_->attention().Attend(input)}; }, result);
+      [&]() -> std::vector<at::Tensor> {
+        return {AttendWithoutAutocast(part_->attention(), input)};
+      },
+      result);
 }
 
 void Pieces::OutputAndMlp(BenchResult* result) {
-  const at::Tensor attended = Hidden()
-                                  .detach()
-                                  .unflatten(-1, {request_.heads(), -1})
-                                  .transpose(1, 2)
-                                  .set_requires_grad(true);
+  const at::Tensor attended =
+      Leaf(at::randn({request_.batch(), request_.tokens(), request_.heads(), request_.head_width()})
+               .transpose(1, 2));
   const at::Tensor residual = Hidden();
   const double e = double(width_), m = request_.mlp_width();
   const OutputMlpDropout dropout = {run_.HiddenKey(1), run_.HiddenKey(2), run_.HiddenKey(3)};

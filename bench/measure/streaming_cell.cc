@@ -24,6 +24,7 @@
 #include "lra/status_macros.h"
 #include "models/base/runtime.h"
 #include "models/encoder/encoder.h"
+#include "models/interface/attend.h"
 #include "models/interface/block.h"
 #include "models/kernels/packed_weights.h"
 
@@ -60,10 +61,12 @@ class OperatorStream : public Stream {
         state_(case_->attention().InitState(request.batch(), at::TensorOptions(at::kFloat))) {}
 
   std::function<void()> Extension(int64_t tokens) override {
-    return [this, piece = Piece(tokens)] { case_->attention().Extend(piece, &state_); };
+    return [this, piece = Piece(tokens)] {
+      ExtendWithoutAutocast(case_->attention(), piece, &state_);
+    };
   }
   std::function<void()> Recomputation(int64_t tokens) const override {
-    return [this, piece = Piece(tokens)] { case_->attention().Attend(piece); };
+    return [this, piece = Piece(tokens)] { AttendWithoutAutocast(case_->attention(), piece); };
   }
   int64_t StateBytes() const override { return BytesOf(state_.tensors); }
 

@@ -6,7 +6,7 @@ usage: [T=2 L=2 E=64 HD=32 M=128 S=6] eager_step.py {softmax|linear|cosformer|s4
 Pre-LN encoder with biases everywhere, learned positions, dropout, masked mean pooling, Dense-ReLU-Dense head, AdamW.
 Prints the median step time and the peak resident memory. T threads, L layers, E model width, HD head width, M MLP width,
 S timed steps; DROPOUT=0.1 of hidden states, WEIGHT_DROPOUT=0 of attention weights (softmax only); with PADDED=1 lengths
-fall evenly from N to N / 2, with BF16=1 matrix products are in bfloat16 (autocast), with COMPILE=1 by torch.compile.
+fall evenly from N to N / 2, otherwise nothing is masked, with BF16=1 matrix products are in bfloat16 (autocast), with COMPILE=1 by torch.compile.
 With DEVICE=cuda it runs there, AdamW fused, with TF32=1 in TF32, and the peak is that of tensors on the device. With CAUSAL=1 a
 token sees none after it (not of s4d); with FLA=1 causal linear attention is flash-linear-attention's chunk_linear_attn.
 """
@@ -41,7 +41,12 @@ if FLA:
 def softmax(q, k, v, keep):
     if CAUSAL:  # what is padded comes last, so that no token before it sees any
         return functional.scaled_dot_product_attention(q, k, v, is_causal=True, dropout_p=WEIGHT_DROPOUT)
-    return functional.scaled_dot_product_attention(q, k, v, attn_mask=keep[:, None, None, :], dropout_p=WEIGHT_DROPOUT)
+    mask = None if keep is None else keep[:, None, None, :]
+    return functional.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=WEIGHT_DROPOUT)
+
+
+def kept(x, keep):
+    return x if keep is None else x * keep[:, None, :, None]
 
 
 def causal(q, k, v):
@@ -65,12 +70,12 @@ def normalised(q, k, v):
 
 
 def linear(q, k, v, keep):
-    return normalised(functional.elu(q) + 1, (functional.elu(k) + 1) * keep[:, None, :, None], v)
+    return normalised(functional.elu(q) + 1, kept(functional.elu(k) + 1, keep), v)
 
 
 def cosformer(q, k, v, keep):
     angle = torch.arange(q.shape[-2], device=q.device)[:, None] * (math.pi / 2 / q.shape[-2])
-    q, k = functional.relu(q), functional.relu(k) * keep[:, None, :, None]
+    q, k = functional.relu(q), kept(functional.relu(k), keep)
     rotate = lambda x: torch.cat((x * angle.cos(), x * angle.sin()), -1)
     return normalised(rotate(q), rotate(k), v)
 
@@ -88,7 +93,7 @@ class S4d(nn.Module):
         self.output = nn.Conv1d(WIDTH, 2 * WIDTH, 1)
 
     def forward(self, y, keep):
-        u, tokens = (y * keep[:, :, None]).transpose(1, 2), y.shape[1]
+        u, tokens = (y if keep is None else y * keep[:, :, None]).transpose(1, 2), y.shape[1]
         a = -self.log_decay.exp() + 1j * self.frequency
         rate = a * self.log_step.exp()[:, None]
         weight = torch.view_as_complex(self.read_out) * (rate.exp() - 1) / a
@@ -134,8 +139,10 @@ class Model(nn.Module):
         x = self.dropout(self.token(tokens) + self.position.weight)
         for layer in self.layers:
             x = layer(x, keep)
-        x = self.norm(x) * keep[:, :, None]
-        return self.head(x.sum(1) / keep.sum(1, keepdim=True))
+        x = self.norm(x)
+        if keep is None:
+            return self.head(x.mean(1))
+        return self.head((x * keep[:, :, None]).sum(1) / keep.sum(1, keepdim=True))
 
 
 def main():
@@ -147,7 +154,7 @@ def main():
     tokens, labels = torch.randint(1, 256, (BATCH, TOKENS)), torch.randint(0, 10, (BATCH,))
     cut = [TOKENS // 2 * b // max(1, BATCH - 1) if PADDED else 0 for b in range(BATCH)]
     keep = torch.arange(TOKENS)[None, :] < torch.tensor([TOKENS - c for c in cut])[:, None]
-    tokens, labels, keep = tokens.to(DEVICE), labels.to(DEVICE), keep.to(DEVICE)
+    tokens, labels, keep = tokens.to(DEVICE), labels.to(DEVICE), keep.to(DEVICE) if PADDED else None
     forward = torch.compile(model) if COMPILE else model
     seconds = []
     for _ in range(STEPS + 2):

@@ -63,6 +63,7 @@ TEST_P(BadInputTest, ShapesThatDoNotFit) {
   ExpectRefused(input, "keep: is [2, 8], must be [2, 9]");
   input.q = at::Tensor();
   ExpectRefused(input, "q: is not there");
+  ExpectRefused(Input(0), "q: is [2, 2, 0, 4], must be of one token at least");
 }
 
 TEST_P(BadInputTest, TypesAndDevicesThatDiffer) {
@@ -92,6 +93,9 @@ TEST_P(BadInputTest, FormsThatTheMethodDoesNotHave) {
   input = Input();
   input.weight_dropout.probability = 0.5;
   if (!traits.supports_weight_dropout) ExpectRefused(input, "weight_dropout: is 0.5");
+  input.weight_dropout.example_ids = at::zeros({1}, at::kLong);
+  if (traits.supports_weight_dropout)
+    ExpectRefused(input, "weight_dropout.example_ids: is [1], must be [2]");
   input = Input();
   input.x = at::Tensor();
   if (traits.uses_layer_input) ExpectRefused(input, "x: is not there");

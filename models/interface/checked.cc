@@ -53,7 +53,9 @@ absl::Status CheckShapes(const Traits& traits, const AttentionContext& context,
   LRA_RETURN_IF_ERROR(CheckShape("q", in.q, {-1, heads, -1, width}));
   if (!in.q.is_floating_point()) return Wrong("q", Text(in.q.scalar_type()), "of a float type");
   const int64_t batch = in.q.size(0), n = in.q.size(2);
+  if (n == 0) return Wrong("q", Text(in.q.sizes()), "of one token at least");
   LRA_RETURN_IF_ERROR(CheckShape("k", in.k, {batch, heads, traits.supports_cross ? -1 : n, width}));
+  if (in.k.size(2) == 0) return Wrong("k", Text(in.k.sizes()), "of one token at least");
   LRA_RETURN_IF_ERROR(CheckShape("v", in.v, {batch, heads, in.k.size(2), -1}));
   LRA_RETURN_IF_ERROR(CheckLike("k", in.k, in.q));
   LRA_RETURN_IF_ERROR(CheckLike("v", in.v, in.q));
@@ -87,6 +89,9 @@ absl::Status CheckInput(const Attention& attention, const AttentionContext& cont
   if (input.weight_dropout.active() && !traits.supports_weight_dropout)
     return Wrong("weight_dropout", absl::StrCat(input.weight_dropout.probability),
                  "0: this method has no explicit weights to drop");
+  if (input.weight_dropout.active())
+    LRA_RETURN_IF_ERROR(CheckShape("weight_dropout.example_ids", input.weight_dropout.example_ids,
+                                   {input.q.size(0)}));
   if (input.inner_dropout.active() && !traits.supports_inner_dropout)
     return Wrong("inner_dropout", "active", "inactive: this method has no inner activation");
   return absl::OkStatus();

@@ -109,7 +109,8 @@ at::Tensor BlockAttentionGeneric(const at::Tensor& q, const std::vector<BlockKey
 
 at::Tensor BlockAttention(const at::Tensor& q, const std::vector<BlockKeys>& keys,
                           int64_t block_tokens, bool causal) {
-  LRA_CHECK(q.dim() == 4 && block_tokens >= 1 && !keys.empty() && keys.size() <= kMostSets);
+  LRA_CHECK(q.dim() == 4 && q.size(2) >= 1 && block_tokens >= 1 && !keys.empty() &&
+            keys.size() <= kMostSets);
   for (const BlockKeys& set : keys) {
     LRA_CHECK(set.k.sizes() == q.sizes() && set.v.dim() == 4 && set.v.size(2) == q.size(2) &&
               set.v.size(3) == keys[0].v.size(3));

@@ -11,6 +11,7 @@
 
 #include <cmath>
 
+#include "lra/check.h"
 #include "models/kernels/dispatch.h"
 
 namespace lra {
@@ -27,6 +28,7 @@ int64_t InnerLags(int64_t length) {
 
 at::Tensor ExponentialSums(const at::Tensor& rate, const at::Tensor& weight, int64_t length,
                            at::ScalarType type) {
+  LRA_CHECK(length >= 1) << "a kernel of " << length << " lags";
   const bool is_tiled =
       type == at::kFloat && DispatchKernel(kNeeds, {rate, weight}) != KernelPath::kGeneric;
   return is_tiled ? internal::ExponentialSumsTiled(rate, weight, length)

@@ -10,8 +10,8 @@ namespace {
 
 bool Fits(const KernelNeeds& needs, const at::Tensor& operand, at::ScalarType type) {
   return operand.device().is_cpu() && operand.layout() == at::kStrided &&
-         operand.scalar_type() == type && operand.numel() > 0 &&
-         (!needs.is_contiguous || operand.is_contiguous());
+         operand.scalar_type() == type && operand.numel() > 0 && !operand.is_conj() &&
+         !operand.is_neg() && (!needs.is_contiguous || operand.is_contiguous());
 }
 
 }  // namespace

@@ -16,6 +16,13 @@
 #include "models/kernels/saved_dropout_key.h"
 
 namespace lra {
+
+bool HasIdsOf(const DropoutKey& key, int64_t examples) {
+  return !key.active() || (key.example_ids.dim() == 1 && key.example_ids.size(0) == examples &&
+                           key.example_ids.scalar_type() == at::kLong && key.example_ids.is_cpu() &&
+                           key.example_ids.is_contiguous());
+}
+
 namespace {
 
 using torch::autograd::AutogradContext;
@@ -46,6 +53,9 @@ at::Tensor ApplyTiled(const at::Tensor& x, const at::Tensor& residual, const Dro
 at::Tensor Apply(const at::Tensor& x, const at::Tensor& residual, const DropoutKey& key,
                  const at::Tensor& kept) {
   LRA_CHECK(x.dim() == 3) << "dropout wants [B, N, C]";
+  LRA_CHECK(!residual.defined() || residual.sizes() == x.sizes())
+      << "the residual is " << residual.sizes() << ", x is " << x.sizes();
+  LRA_CHECK(HasIdsOf(key, x.size(0))) << "dropout wants an id for each of " << x.size(0);
   if (DispatchKernel(kDropoutNeeds, {x, residual}) != KernelPath::kGeneric)
     return ApplyTiled(x, residual, key);
   const at::Tensor scaled =
@@ -116,7 +126,7 @@ at::Tensor WeightDropoutBlock(const DropoutKey& key, int64_t heads, int64_t firs
   }
   at::Tensor mask = at::ones({key.example_ids.size(0), heads, queries, keys},
                              at::TensorOptions(at::kFloat).device(device));
-  if (!key.active()) return mask;
+  if (!key.active() || mask.numel() == 0) return mask;
   float* values = mask.mutable_data_ptr<float>();
   const int64_t size = queries * keys;
   at::parallel_for(0, mask.size(0) * heads, 1, [&](int64_t begin, int64_t end) {

@@ -36,6 +36,9 @@ struct DropoutKey {
   float Scale() const { return 65536.0f / static_cast<float>(65536 - Threshold()); }
 };
 
+// Whether the key has the ids of so many examples: masks are drawn by rows of them, unchecked.
+bool HasIdsOf(const DropoutKey& key, int64_t examples);
+
 // mask * x for x [B, N, C] of any float type and device; differentiable.
 at::Tensor Dropout(const at::Tensor& x, const DropoutKey& key);
 // residual + mask * x in one pass; differentiable in both.

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <vector>
 
+#include "lra/check.h"
 #include "models/base/optional_tensor.h"
 #include "models/kernels/dispatch.h"
 #include "models/kernels/gemm.h"

@@ -174,7 +174,9 @@ TEST(GemmTest, ScopesChooseBfloat16WhereThereIsIt) {
   EXPECT_EQ(KernelsName(at::kCPU, false),
             KernelPathName(path == KernelPath::kAmx ? KernelPath::kAvx512 : path));
   EXPECT_EQ(KernelsName(at::kCPU, true) != KernelsName(at::kCPU, false), HasBfloat16Products());
-  if (path == KernelPath::kAmx) EXPECT_EQ(WhyBfloat16IsSlow(), "");
+  if (path == KernelPath::kAmx) {
+    EXPECT_EQ(WhyBfloat16IsSlow(), "");
+  }
   const ScopedKernelPath use(KernelPath::kBaseline);
   EXPECT_EQ(KernelsName(at::kCPU, true), "baseline");
   EXPECT_THAT(WhyBfloat16IsSlow(), testing::HasSubstr("several times as long"));

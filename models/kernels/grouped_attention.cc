@@ -183,6 +183,7 @@ at::Tensor GroupedAttention(const at::Tensor& q, const at::Tensor& k, const at::
                             const at::Tensor& keep, std::vector<AttentionGroups> parts,
                             const DropoutKey& weight_dropout) {
   LRA_CHECK(q.dim() == 4 && q.sizes() == k.sizes() && v.dim() == 4 && k.size(2) == v.size(2));
+  LRA_CHECK(HasIdsOf(weight_dropout, q.size(0)));
   auto pattern = c10::make_intrusive<Pattern>();
   pattern->parts = std::move(parts);
   for (AttentionGroups& part : pattern->parts) {

@@ -84,6 +84,8 @@ class LinearFunction : public torch::autograd::Function<LinearFunction> {
 }  // namespace
 
 at::Tensor ApplyLinear(const at::Tensor& x, const LinearMap& map) {
+  LRA_CHECK(map.weight.dim() == 2 && x.size(-1) == map.weight.size(1))
+      << "x is " << x.sizes() << ", the weight " << map.weight.sizes();
   if (!IsTiled(x, map)) return at::linear(x, map.weight, IfDefined(map.bias)).to(x.scalar_type());
   return LinearFunction::apply(x.contiguous(), map.weight.contiguous(), IfDefined(map.bias));
 }

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "lra/check.h"
 #include "models/kernels/dispatch.h"
 
 namespace lra {
@@ -32,6 +33,11 @@ int64_t FastLength(int64_t n) {
 }  // namespace
 
 at::Tensor LongConvolution(const at::Tensor& x, const at::Tensor& past, const at::Tensor& future) {
+  const auto fits = [&x](const at::Tensor& kernel) {  // [C, N]
+    return kernel.dim() == 2 && kernel.size(0) == x.size(2) && kernel.size(1) == x.size(1);
+  };
+  LRA_CHECK(x.dim() == 3 && fits(past) && (!future.defined() || fits(future)))
+      << "x is " << x.sizes() << ", the kernel " << past.sizes();
   const bool is_tiled = DispatchKernel({}, {x, past, future}) != KernelPath::kGeneric;
   return is_tiled ? internal::LongConvolutionTiled(x, past, future)
                   : internal::LongConvolutionGeneric(x, past, future);

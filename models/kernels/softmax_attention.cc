@@ -82,6 +82,10 @@ at::Tensor SoftmaxAttention(const at::Tensor& q, const at::Tensor& k, const at::
                             const at::Tensor& bias, const at::Tensor& distance_slopes) {
   LRA_CHECK(q.dim() == 4 && k.dim() == 4 && v.dim() == 4 && k.size(2) == v.size(2) &&
             q.size(3) == k.size(3));
+  LRA_CHECK(q.size(0) == k.size(0) && q.size(1) == k.size(1) && k.size(0) == v.size(0) &&
+            k.size(1) == v.size(1))
+      << "q is " << q.sizes() << ", k is " << k.sizes() << ", v is " << v.sizes();
+  LRA_CHECK(HasIdsOf(weight_dropout, q.size(0)));
   LRA_CHECK(!bias.defined() || (bias.dim() == 3 && bias.size(0) == q.size(1) &&
                                 bias.size(1) == q.size(2) && bias.size(2) == k.size(2)));
   LRA_CHECK(!distance_slopes.defined() ||

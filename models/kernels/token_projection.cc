@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "lra/check.h"
 #include "models/kernels/dispatch.h"
 #include "models/kernels/gemm.h"
 #include "models/kernels/head_rows.h"
@@ -88,6 +89,8 @@ at::Tensor ProjectTokensGeneric(const at::Tensor& map, const at::Tensor& x) {
 }  // namespace internal
 
 at::Tensor ProjectTokens(const at::Tensor& map, const at::Tensor& x) {
+  LRA_CHECK(x.dim() == 4 && map.size(-1) == x.size(2))
+      << "x is " << x.sizes() << ", the map " << map.sizes();
   const bool is_tiled =
       map.dim() == 2 && DispatchKernel(KernelNeeds(), {x, map}) != KernelPath::kGeneric;
   return is_tiled ? SharedProjection::apply(map, x) : internal::ProjectTokensGeneric(map, x);
