@@ -66,6 +66,30 @@ std::string CommandPath(const CLI::App& app) {
   return path;
 }
 
+// What other programs call a setting that here is one of many, and what sets it.
+constexpr std::pair<const char*, const char*> kOtherFlags[] = {
+    {"--batch", "--set train.batch_examples=NUMBER"},
+    {"--batch-size", "--set train.batch_examples=NUMBER"},
+    {"--cuda", "--device cuda"},
+    {"--dropout", "--set model.dropout=NUMBER"},
+    {"--gpu", "--device cuda"},
+    {"--learning-rate", "--set schedule.learning_rate=NUMBER"},
+    {"--lr", "--set schedule.learning_rate=NUMBER"},
+    {"--max-steps", "--set train.steps=NUMBER"},
+    {"--num-steps", "--set train.steps=NUMBER"},
+    {"--steps", "--set train.steps=NUMBER"},
+};
+
+// The valid flag that an unknown one stands for; empty where none is near.
+std::string FlagFor(const CLI::App& command, const std::string& word) {
+  const std::vector<std::string> valid = ValidNames(command, word);
+  for (const auto& [other, right] : kOtherFlags) {
+    const std::string flag(right, std::strcspn(right, " "));
+    if (word == other && std::find(valid.begin(), valid.end(), flag) != valid.end()) return right;
+  }
+  return Nearest(word, valid);
+}
+
 // `unknown subcommand "trian"; did you mean train?` for the first word that nothing wanted (flags
 // first, since a flag's value is left over with it); else CLI11's own words.
 std::string Explain(const CLI::App& app, const CLI::ParseError& error) {
@@ -80,9 +104,30 @@ std::string Explain(const CLI::App& app, const CLI::ParseError& error) {
   const std::string word = words.front().substr(0, words.front().find('='));
   const bool is_flag = word.rfind("--", 0) == 0;
   if (!is_flag && command.get_subcommands({}).empty()) return "unexpected \"" + word + "\"";
-  const std::string nearest = Nearest(word, ValidNames(command, word));
+  const std::string nearest =
+      is_flag ? FlagFor(command, word) : Nearest(word, ValidNames(command, word));
   return std::string("unknown ") + (is_flag ? "flag" : "subcommand") + " \"" + word + "\"" +
          (nearest.empty() ? "" : "; did you mean " + nearest + "?");
+}
+
+// The first word that should be a subcommand and is none, with what stands before it in `path`;
+// empty where there is no such word. CLI11 would go on, and complain of a flag behind it, or take
+// the next word for a subcommand.
+std::string WordWithoutSubcommand(const CLI::App& app, int argc, char** argv,
+                                  const CLI::App** group, std::string* path) {
+  *group = &app;
+  *path = "lra";
+  for (int i = 1; i < argc && argv[i][0] != '-'; ++i) {
+    const std::vector<const CLI::App*> commands = (*group)->get_subcommands({});
+    if (commands.empty()) return "";
+    const auto found = std::find_if(commands.begin(), commands.end(), [&](const CLI::App* command) {
+      return command->get_name() == argv[i];
+    });
+    if (found == commands.end()) return argv[i];
+    *group = *found;
+    *path += std::string(" ") + argv[i];
+  }
+  return "";
 }
 
 // The last resort: what no library function turned into a status (memory, a file system that fails
@@ -167,6 +212,16 @@ int ParseAndRun(int argc, char** argv) {
   SetUp(&app, &context);
   if (const std::string flag = FlagWithoutValue(argc, argv); !flag.empty()) {
     std::cerr << "lra: " << flag << ": " << kIsEmpty << "\n";
+    return kWrongUse;
+  }
+  const CLI::App* group = nullptr;
+  std::string path;
+  if (const std::string word = WordWithoutSubcommand(app, argc, argv, &group, &path);
+      !word.empty()) {
+    const std::string nearest = Nearest(word, ValidNames(*group, word));
+    std::cerr << "lra: unknown subcommand \"" << word << "\""
+              << (nearest.empty() ? "" : "; did you mean " + nearest + "?") << "\nSee: " << path
+              << " --help\n";
     return kWrongUse;
   }
   try {

@@ -1,7 +1,10 @@
 #include "lra/suggest.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
@@ -24,7 +27,31 @@ int EditDistance(absl::string_view a, absl::string_view b) {
   return cost[n][m];
 }
 
+namespace {
+
+// What the literature calls things that have another name here.
+constexpr std::pair<absl::string_view, absl::string_view> kOtherNames[] = {
+    {"aan", "retrieval"}, {"cifar", "image"},         {"cifar10", "image"},
+    {"imdb", "text"},     {"softmax", "transformer"}, {"vanilla", "transformer"},
+};
+
+// The candidate of which the name is the beginning, or that goes by it elsewhere; "" for none.
+std::string WellMeant(absl::string_view name, const std::vector<std::string>& candidates) {
+  constexpr size_t kLeastBeginning = 3;
+  for (const std::string& candidate : candidates) {
+    const bool is_beginning = name.size() >= kLeastBeginning && absl::StartsWith(candidate, name);
+    const bool is_other_name = std::any_of(
+        std::begin(kOtherNames), std::end(kOtherNames),
+        [&](const auto& other) { return other.first == name && other.second == candidate; });
+    if (is_beginning || is_other_name) return candidate;
+  }
+  return "";
+}
+
+}  // namespace
+
 std::string Nearest(absl::string_view name, const std::vector<std::string>& candidates) {
+  if (std::string meant = WellMeant(name, candidates); !meant.empty()) return meant;
   int best = std::max(2, static_cast<int>(name.size()) / 3) + 1;
   std::string nearest;
   for (const std::string& candidate : candidates) {

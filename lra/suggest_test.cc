@@ -31,6 +31,14 @@ TEST(SuggestTest, TheLimitIsTwoOrAThirdOfTheName) {
   EXPECT_EQ(Nearest("abcdefgh", {"abcdexyz"}), "");
 }
 
+TEST(SuggestTest, BeginningsAndOtherNamesComeFirst) {
+  EXPECT_EQ(Nearest("cosformer", {"skyformer", "cosformer2022"}), "cosformer2022");
+  EXPECT_EQ(Nearest("softmax", {"softmin", "transformer"}), "transformer");
+  EXPECT_EQ(Nearest("softmax", {"softmin"}), "softmin");
+  EXPECT_EQ(Nearest("imdb", {"image", "text"}), "text");
+  EXPECT_EQ(Nearest("co", {"copying"}), "");
+}
+
 TEST(SuggestTest, TheFirstOfEqualsWins) { EXPECT_EQ(Nearest("bat", {"cat", "rat"}), "cat"); }
 
 TEST(SuggestTest, TheErrorNamesNearestAndKnown) {

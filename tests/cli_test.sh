@@ -78,7 +78,7 @@ expect 0 'published' "$lra" table runs --published cosformer2022
 expect 0 'cosformer2022_table2 .* has nothing that these columns show' "$lra" table runs --published cosformer2022_table2
 expect 0 'Table 6.*lra run cosformer_table6_small' "$lra" papers cosformer2022
 expect 0 '"item": "Table 6"' "$lra" papers cosformer2022 --json
-expect 2 'unknown paper "cosformer"\. Known: cosformer2022' "$lra" papers cosformer
+expect 2 'unknown paper "cosformer"; did you mean "cosformer2022"' "$lra" papers cosformer
 # A folder that is not there is not an empty one.
 expect 2 'records nowhere: no such folder; a checkout has docs/records' "$lra" papers --records nowhere
 expect 0 'note: there is no folder docs/records here' "$lra" papers cosformer2022
@@ -218,6 +218,14 @@ expect 2 'model.dropout' "$lra" train "${smoke[@]}" --attention linear --out x -
 expect 2 'train.steps' "$lra" train "${smoke[@]}" --attention linear --out x --set train.steps=many
 expect 2 'did you mean --seeds' "$lra" train --seedz 3
 expect 2 'did you mean train' "$lra" trian
+# Whatever follows the word, and before any of it is read.
+expect 2 'unknown subcommand "trian"; did you mean train' "$lra" trian --task listops
+expect 2 'unknown subcommand "tabel"; did you mean table' "$lra" tabel runs
+expect 2 'unknown subcommand "prepar"; did you mean prepare' "$lra" data prepar listops --out x
+expect 2 'See: lra data --help' "$lra" data prepar listops
+expect 2 'unknown flag "--lr"; did you mean --set schedule.learning_rate=NUMBER' "$lra" train --task listops --lr 1
+expect 2 'unknown flag "--steps"; did you mean --set train.steps=NUMBER' "$lra" train --task listops --steps 5
+expect 2 'did you mean "transformer"' "$lra" train --task listops --attention softmax
 expect 2 'cuda:99: .*use --device cpu' "$lra" train "${smoke[@]}" --attention linear --out x --device cuda:99
 expect 2 'learning_rate|another' "$lra" train "${smoke[@]}" --attention linear --resume --set schedule.learning_rate=0.5 --out "$run"
 # Whole weights, or an encoder for another attention; what does not fit leaves nothing behind.

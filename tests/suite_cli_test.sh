@@ -13,7 +13,7 @@ source "$here/expect.sh"
 source "$here/await.sh"
 
 expect 2 'unknown suite "listops_smok"; did you mean "listops_smoke"' "$lra" run listops_smok
-expect 2 'unknown suite "cosformer"; `lra list suites` lists all [0-9]+; ' "$lra" run cosformer
+expect 2 'unknown suite "cosformer"; did you mean "cosformer_[a-z0-9_]+"[?] `lra list suites` lists all [0-9]+; ' "$lra" run cosformer
 expect 0 '^  listops_smoke +Two methods, two seeds' "$lra" list suites
 expect 0 '^runs +4$' "$lra" list suites listops_smoke
 expect 0 '^methods +transformer, cosformer$' "$lra" list suites listops_smoke
