@@ -148,6 +148,20 @@ absl::Status CheckInputs(const TaskSpec& spec) {
       "pretrain: needs tokens to guess, but view.pixels=REAL gives numbers; use IDS_PLUS_ONE");
 }
 
+// Causal pretraining must see no later token. With model.mask=OUTER what a padded query gets is the
+// mean of all tokens, and view.zero_is_padding has such queries between others.
+absl::Status CheckGuessesAhead(const ExperimentConfig& config) {
+  if (config.pretrain().objective() != PretrainConfig::CAUSAL) return absl::OkStatus();
+  const bool has_holes =
+      config.model().mask() == ModelConfig::OUTER && config.view().zero_is_padding();
+  if (config.model().norm() != ModelConfig::BATCH && !has_holes) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "pretrain.objective: is CAUSAL, which guesses tokens from earlier ones, but ",
+      has_holes ? "view.zero_is_padding with model.mask=OUTER gives zeros the mean of all tokens"
+                : "model.norm=BATCH takes its statistics over all of them",
+      "; set pretrain.objective=MASKED"));
+}
+
 // Labels begin with the weights of convolutions as they are.
 absl::Status CheckTapsServeLabels(const ExperimentConfig& config) {
   if (config.pretrain().objective() != PretrainConfig::CAUSAL || config.attention().causal())
@@ -165,6 +179,7 @@ absl::Status CheckTapsServeLabels(const ExperimentConfig& config) {
 absl::StatusOr<std::unique_ptr<TokenModel>> TokenModel::Create(const ExperimentConfig& config,
                                                                const TaskSpec& spec) {
   LRA_RETURN_IF_ERROR(CheckInputs(spec));
+  LRA_RETURN_IF_ERROR(CheckGuessesAhead(config));
   LRA_RETURN_IF_ERROR(CheckTapsServeLabels(config));
   std::unique_ptr<EncoderTokenModel> model;
   LRA_RETURN_IF_ERROR(CatchTorch([&] {

@@ -197,6 +197,14 @@ TEST(TokenModelTest, RefusesWhatCannotGuess) {
                               .status()
                               .message()),
               testing::HasSubstr("has no causal form"));
+  const auto refusal = [](const std::vector<std::string>& sets) {
+    std::vector<std::string> all = {"pretrain.objective=CAUSAL"};
+    all.insert(all.end(), sets.begin(), sets.end());
+    return std::string(
+        TokenModel::Create(TokenConfig("linear", all), TokenSpec()).status().message());
+  };
+  EXPECT_EQ(refusal({}), "");
+  EXPECT_THAT(refusal({"model.norm=BATCH"}), testing::HasSubstr("model.norm=BATCH takes its"));
 }
 
 // In a causal encoder the last tap of a filter is its own token's, in another one a middle tap.

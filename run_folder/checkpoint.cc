@@ -14,6 +14,7 @@
 #include "eval/schema1.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
+#include "lra/temporary_name.h"
 #include "lra/textproto.h"
 #include "models/base/safetensors.h"
 #include "run_folder/checkpoint_files.h"
@@ -171,7 +172,8 @@ void PruneCheckpoints(absl::string_view run_dir, const std::vector<int64_t>& kee
   std::filesystem::directory_iterator entry(JoinPath(run_dir, kCheckpointFolder), ignored);
   for (; entry != std::filesystem::directory_iterator(); entry.increment(ignored)) {
     const std::string name = entry->path().filename().string();
-    if (std::find(keep.begin(), keep.end(), name) != keep.end()) continue;
+    const bool is_ours = StepOf(name) >= 0 || IsTemporaryName(name);
+    if (!is_ours || std::find(keep.begin(), keep.end(), name) != keep.end()) continue;
     std::error_code failed;  // it does no harm if an old checkpoint stays
     std::filesystem::remove_all(entry->path(), failed);
   }

@@ -114,7 +114,10 @@ TEST_F(CheckpointTest, PruneKeepsTheNamedStepsOnly) {
   Save(5), Save(10), Save(15);
   std::filesystem::create_directories(run_ + "/checkpoint/step-20.tmp-1-1");
   EXPECT_EQ(CheckpointSteps(run_), (std::vector<int64_t>{5, 10, 15}));
+  // What a user keeps there is none of the program's.
+  std::filesystem::create_directories(run_ + "/checkpoint/before-my-change");
   PruneCheckpoints(run_, {5, 15});
+  EXPECT_TRUE(FileExists(run_ + "/checkpoint/before-my-change"));
   EXPECT_TRUE(FileExists(CheckpointPath(run_, 5)));
   EXPECT_FALSE(FileExists(CheckpointPath(run_, 10)));
   EXPECT_TRUE(FileExists(CheckpointPath(run_, 15)));

@@ -23,7 +23,8 @@ int64_t Batches(int64_t split_examples, int64_t batch_examples) {
 }  // namespace
 
 int64_t MeasuredBatches(const ExperimentConfig& config, int64_t split_examples) {
-  if (config.evaluation().batch_statistics() != EvaluationConfig::PRECISE) return 0;
+  const bool is_measured = config.evaluation().batch_statistics() == EvaluationConfig::PRECISE;
+  if (!is_measured || !DependsOnBatch(config)) return 0;
   return Batches(split_examples, config.train().batch_examples());
 }
 

@@ -42,4 +42,16 @@ std::vector<std::string> DataNotes(const ExperimentConfig& config, const std::st
   return notes;
 }
 
+std::string OneClassWarning(const SplitView& split, int64_t limit, const std::string& field) {
+  constexpr int64_t kFewestToSay = 8;  // of few examples it may be by chance
+  if (limit < kFewestToSay || limit >= split.size()) return "";
+  int64_t first_other = 1;
+  while (first_other < split.size() && split.label(first_other) == split.label(0)) ++first_other;
+  if (first_other < limit || first_other == split.size()) return "";
+  return absl::StrCat(
+      "the first ", FormatCount(limit), " of ", FormatCount(split.size()), " examples of ",
+      split.name(), ", on which it is scored (", field, "), are all of class ", split.label(0),
+      ": the data is sorted by class, and such a score says nothing; set ", field, "=0");
+}
+
 }  // namespace lra

@@ -60,5 +60,24 @@ TEST_F(DataNotesTest, OtherDataInTheTasksOwnFolder) {
   EXPECT_THAT(DataNotes(Config("listops", 0), other), IsEmpty());  // its name says so
 }
 
+// A constant guess would be perfect on them.
+TEST_F(DataNotesTest, TheFirstExamplesOfSortedDataAreOfOneClass) {
+  TaskSpec spec = SmallSpec();
+  std::vector<EncodedExample> sorted = RandomExamples(spec, 40, 1);
+  for (size_t i = 0; i < sorted.size(); ++i) sorted[i].label = i < 20 ? 0 : 1;
+  WriteTestData(folder_.File("sorted"), spec,
+                {{"train", sorted}, {"validation", sorted}, {"test", sorted}});
+  const Dataset data = *Dataset::Open(folder_.File("sorted"), {});
+  DataView view;
+  view.set_split(DataView::OFFICIAL);
+  view.set_max_length_tokens(64);
+  const absl::StatusOr<SplitView> split = SplitView::Create(data, "validation", view);
+  ASSERT_TRUE(split.ok()) << split.status();
+  EXPECT_THAT(OneClassWarning(*split, 20, "train.validation_examples"),
+              StartsWith("the first 20 of 40 examples of validation, on which it is scored "
+                         "(train.validation_examples), are all of class 0: "));
+  for (const int64_t limit : {0, 4, 21, 40, 50}) EXPECT_EQ(OneClassWarning(*split, limit, ""), "");
+}
+
 }  // namespace
 }  // namespace lra

@@ -307,6 +307,7 @@ absl::Status Loop::KeepBefore(const absl::Status& loss) {
 // The weights as they were before the step that went bad, the curve up to it and the failure: what
 // the record and `lra doctor` look at.
 absl::Status Loop::KeepForDiagnosis(const absl::Status& failure) {
+  ratios_ = {};  // those of an earlier point; a run that is resumed here has none
   if (state_.sums().steps() > 0) LRA_RETURN_IF_ERROR(AddCurvePoint(/*validate=*/false));
   *state_.mutable_failure() = FailureOf(failure);
   LRA_RETURN_IF_ERROR(checkpoints_.WithLatest(Save()));

@@ -24,6 +24,7 @@
 #include "models/base/torch_status.h"
 #include "run_folder/checkpoint.h"
 #include "run_folder/tensorboard.h"
+#include "train/data_notes.h"
 #include "train/finish.h"
 #include "train/shared_run.h"
 #include "train/size_check.h"
@@ -154,6 +155,13 @@ std::vector<std::string> WarningsOf(const Run& run) {
   if (run.train.spec().guesses_tokens()) return warnings;
   for (std::string& sentence : DescribeClasses(run.data.manifest()))
     warnings.push_back(std::move(sentence));
+  for (std::string sentence :
+       {OneClassWarning(run.validation, run.config().train().validation_examples(),
+                        "train.validation_examples"),
+        OneClassWarning(run.validation, run.config().evaluation().scored_examples(),
+                        "evaluation.scored_examples")}) {
+    if (!sentence.empty()) warnings.push_back(std::move(sentence));
+  }
   return warnings;
 }
 
@@ -246,11 +254,13 @@ absl::Status RestoreLatest(const std::string& directory, const TrainRequest& req
   LRA_RETURN_IF_ERROR(LoadOptimizer(*checkpoint, restored, [&](const NamedTensors& moments) {
     return optimizer->Restore(moments);
   }));
-  NoteThreads(directory, restored.efficiency().threads(),
-              ResolveThreads(request.runtime.threads()));
   const bool has_ended =
       is_pretraining ? restored.step() >= PretrainSteps(config) : IsTrained(restored);
-  if (!has_ended) NoteReduction(directory, restored, request.exact_reduction);
+  if (!has_ended) {
+    NoteThreads(directory, restored.efficiency().threads(),
+                ResolveThreads(request.runtime.threads()));
+    NoteReduction(directory, restored, request.exact_reduction);
+  }
   *state = std::move(restored);
   if (is_pretraining) *state->mutable_config() = config;
   if (!request.is_same_process)

@@ -16,6 +16,7 @@
 #include <ATen/ops/relu.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/stack.h>
+#include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 
 #include <cmath>
@@ -144,7 +145,19 @@ class Synthesizer : public Attention {
     }
     // Undoes the division by the root of what is now the width.
     const double root = std::sqrt(static_cast<double>(q.size(3)));
-    return SoftmaxAttention(q * root, k, input.v, input.keep, input.weight_dropout, causal, bias);
+    return SoftmaxAttention(q * root, k, has_products_ ? input.v : Reading(input), input.keep,
+                            input.weight_dropout, causal, bias);
+  }
+
+  // The values, by a graph that knows q and k, which count for nothing without products: their
+  // projections then have gradients, of zero, whichever way the layer makes them.
+  static at::Tensor Reading(const AttentionInput& input) {
+    if (!input.q.requires_grad() && !input.k.requires_grad()) return input.v;
+    const at::Tensor nothing = at::zeros({}, input.v.options());
+    const auto touch = [&](const at::Tensor& t) {
+      return at::where(at::ones({}, input.v.options().dtype(at::kBool)), nothing, t.sum());
+    };
+    return input.v + touch(input.q) + touch(input.k);
   }
 
   // s_ij = row factor i . column factor j: [B or 1, H, N, R], [H, Nk, R].

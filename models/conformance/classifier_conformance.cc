@@ -131,9 +131,8 @@ class Suite {
     }
     pass.logits = at::cat(logits).detach().cpu();
     for (const Parameter& p : model_.parameters().parameters()) {
-      const at::Tensor& gradient = p.value.grad();
-      pass.gradients.push_back(gradient.defined() ? gradient.clone().cpu()
-                                                  : at::zeros_like(p.value.detach(), at::kCPU));
+      TORCH_CHECK(p.value.grad().defined(), p.name, " got no gradient, which ends a training");
+      pass.gradients.push_back(p.value.grad().clone().cpu());
     }
     return pass;
   }

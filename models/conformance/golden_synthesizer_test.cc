@@ -112,6 +112,7 @@ TEST(SynthesizerTest, EveryModeKeepsThePromises) {
   ExpectKeepsPromises("synthesizer", Lra2020());
   ExpectKeepsPromises("synthesizer", With(Options::FACTORIZED_RANDOM, false));
   ExpectKeepsPromises("synthesizer", With(Options::DENSE, true));
+  ExpectKeepsPromises("synthesizer", With(Options::DENSE, false));
 }
 
 TEST(SynthesizerTest, RefusesImpossibleOptionsAndInputs) {
