@@ -6,7 +6,8 @@ usage: benchmarks/results_figure.py SOURCE            draws SOURCE/docs/pictures
 
 The numbers are the table's, which tests/check_results_claims.py holds against the pages that are made from records. The picture
 keeps them in a comment, by which the check goes, beside the labels that are drawn, since another gnuplot draws other bytes. A
-result of which the table says "not told apart from BAR" is drawn open; a task's higher bars are pale.
+result of which the table says "not told apart from BAR" is drawn open; a task's higher bars are pale; below an attention stands
+what the table says of the same model without it.
 """
 import collections
 import pathlib
@@ -17,11 +18,12 @@ import xml.etree.ElementTree
 
 NUMBER = r"(\d+(?:\.\d+)?)"
 RESULT = re.compile(rf"\[{NUMBER} \[{NUMBER}, {NUMBER}\]\]\([^)]*\), ([^,|]+)")
+CONTROL = re.compile(rf"the same model without attention(?:,| has)? {NUMBER} \[{NUMBER}, {NUMBER}\]")
 BAR = re.compile(rf" over ([^,|]+?)(?:, {NUMBER})? \|")
 ROW_PIXELS, FRAME_PIXELS, WIDTH_PIXELS = 46, 120, 900
 
 # In percent, as the table has them; `is_above` is false where it says that the result is not told apart from its bar.
-Row = collections.namedtuple("Row", "task score low high method bar bar_name is_above")
+Row = collections.namedtuple("Row", "task score low high method bar bar_name is_above control control_low control_high")
 
 
 def table_rows(page):
@@ -30,14 +32,14 @@ def table_rows(page):
         cells = [cell.strip() for cell in line.split("|")]
         if not line.startswith("| ") or len(cells) < 6 or not re.search(r"\d", cells[2]):
             continue  # text, a heading, or a task that nobody has trained
-        found, bar = RESULT.search(line), BAR.search(line)
+        found, bar, control = RESULT.search(line), BAR.search(line), CONTROL.search(line)
         task = cells[1].partition(",")[0]
         if not found or not bar or not (bar[2] or (task, bar[1]) in bars):
             sys.exit(f"docs/results.md: a row without \"[SCORE [LOW, HIGH]](PAGE), METHOD\", or without a bar, as \"over NAME, NUMBER\" "
                      f"or, where a row of the task above has the number, \"over NAME\": {line[:90]}")
         value = bars.setdefault((task, bar[1]), bar[2])
         rows.append(Row(cells[1].replace(", an attention", ""), *found.groups()[:3], found[4].strip(), value, bar[1],
-                        str(f"not told apart from {bar[1]}" not in line)))
+                        str(f"not told apart from {bar[1]}" not in line), *(control.groups() if control else ("", "", ""))))
     return rows
 
 
@@ -76,6 +78,7 @@ def blocks(rows):
     kinds = {"attention": lambda row: is_attention(row), "other": lambda row: not is_attention(row) and row.is_above == "True",
              "unsure": lambda row: not is_attention(row) and row.is_above != "True"}
     data = {name: [f"{row.score} {place} {row.low} {row.high}" for place, row in enumerate(rows) if of(row)] for name, of in kinds.items()}
+    data["control"] = [f"{row.control} {place + 0.24} {row.control_low} {row.control_high}" for place, row in enumerate(rows) if row.control]
     data["bars"] = [f"{row.bar} {place}" for place, row in enumerate(rows)]
     data["others"] = [f"{bar} {place}" for place, bar in sorted(others)]
     ends = [max([float(row.high), *(float(bar) for at, bar in others if at == place and float(bar) < float(row.high) + 8)])
@@ -92,8 +95,9 @@ def gnuplot_program(rows, path):
              f"set yrange [{len(rows) - 0.5}:-0.6]", "set xrange [0:118]", "set xtics 0,10,100", "set grid x lc rgb '#dddddd'",
              "set xlabel 'accuracy on test in percent, with 95 % interval for new seeds and examples'", "set border 1",
              "set tics nomirror", "set ytics scale 0 (" + ", ".join(f"{quoted(row.task)} {place}" for place, row in enumerate(rows)) + ")",
-             "set key above horizontal maxrows 2 Left reverse", "set lmargin 27"]
-    styles = (("attention", 7, "#0072b2", "an attention"), ("other", 7, "#d55e00", "convolutions or a state space"),
+             "set key above horizontal maxrows 3 Left reverse", "set lmargin 27"]
+    styles = (("attention", 7, "#0072b2", "an attention"), ("control", 4, "#56a0d0", "its model without attention"),
+              ("other", 7, "#d55e00", "convolutions or a state space"),
               ("unsure", 6, "#d55e00", "the same, not told apart from its bar"))
     plots = ["$bars using 1:($2-0.25):(0):(0.5) with vectors nohead lw 3 lc rgb '#777777' title 'its bar, which needs no such model'",
              "$others using 1:($2-0.25):(0):(0.5) with vectors nohead lw 3 lc rgb '#c0c0c0' title 'a higher bar of the task'"]
