@@ -162,13 +162,15 @@ def test_order_of_steps(module, folder):
     plain = [call for call in calls if "--compile" not in call]
     expect(len(compiled) == 1 and flag(compiled[0], "--attention") == "linear" and flag(compiled[0], "--size") == "small"
            and flag(compiled[0], "--tokens") == "2000", f"torch.compile: {compiled}")
-    expect([flag(call, "--size") for call in plain] == ["small", "official"] * 18, "small and official do not take turns")
-    expect(len({tuple(flag(call, name) for name in ("--attention", "--size", "--tokens", "--dtype")) for call in plain}) == 36,
+    expect([flag(call, "--size") for call in plain] == ["small", "official"] * 19, "small and official do not take turns")
+    causal = [flag(call, "--dtype") for call in plain if flag(call, "--attention") == "linear:causal"]
+    expect(causal == ["bfloat16"] * 2, f"causal linear attention: {causal}")
+    expect(len({tuple(flag(call, name) for name in ("--attention", "--size", "--tokens", "--dtype")) for call in plain}) == 38,
            "a cell twice")
     for call in calls:
         expect("," not in flag(call, "--attention") and "--quiet" not in call and "--graphs" in call and "python9" in call, call)
     rows = [stage["rows"] for stage in stages_of(place.out).values() if "rows" in stage]
-    expect(len(rows) == 37 and rows[0][0]["label"] == "linear", f"rows: {len(rows)}")
+    expect(len(rows) == 39 and rows[0][0]["label"] == "linear", f"rows: {len(rows)}")
 
 
 def test_stopped_cells(root, folder):

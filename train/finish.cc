@@ -1,6 +1,7 @@
 #include "train/finish.h"
 
 #include <algorithm>
+#include <iostream>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -18,6 +19,7 @@
 #include "models/parameter_count.h"
 #include "run_folder/checkpoint.h"
 #include "run_folder/test_looks.h"
+#include "train/data_notes.h"
 #include "train/first_bad.h"
 #include "train/interruption.h"
 #include "train/label_objective.h"
@@ -63,6 +65,12 @@ absl::Status ScoreCheckpoint(Run* run, const SplitView& test, int64_t step,
   LRA_RETURN_IF_ERROR(run->ranks->Agree(
       run->writes() ? LoadForTest(*run, CheckpointPath(out, step), &state) : absl::OkStatus()));
   LRA_RETURN_IF_ERROR(ShareWeights(run->ranks.get(), run->model->parameters()));
+  const std::string warning = OneClassWarning(test, run->config().evaluation().scored_examples(),
+                                              "evaluation.scored_examples");
+  if (!warning.empty() && suffix.empty() && !test.spec().guesses_tokens()) {
+    record->add_warning(warning);
+    if (run->writes()) std::cerr << "warning: " << warning << "\n";
+  }
   const SplitView* const splits[] = {&test, &run->validation};
   for (const SplitView* split : splits) {
     const std::string name = split == &test ? "predictions" : "predictions-validation";

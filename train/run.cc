@@ -155,13 +155,10 @@ std::vector<std::string> WarningsOf(const Run& run) {
   if (run.train.spec().guesses_tokens()) return warnings;
   for (std::string& sentence : DescribeClasses(run.data.manifest()))
     warnings.push_back(std::move(sentence));
-  for (std::string sentence :
-       {OneClassWarning(run.validation, run.config().train().validation_examples(),
-                        "train.validation_examples"),
-        OneClassWarning(run.validation, run.config().evaluation().scored_examples(),
-                        "evaluation.scored_examples")}) {
-    if (!sentence.empty()) warnings.push_back(std::move(sentence));
-  }
+  if (std::string sorted = OneClassWarning(
+          run.validation, run.config().train().validation_examples(), "train.validation_examples");
+      !sorted.empty())
+    warnings.push_back(std::move(sorted));
   return warnings;
 }
 
