@@ -90,7 +90,14 @@ std::string FlagFor(const CLI::App& command, const std::string& word) {
   return Nearest(word, valid);
 }
 
-// `unknown subcommand "trian"; did you mean train?` for the first word that nothing wanted (flags
+// `unknown subcommand "trian"; did you mean train?`
+std::string UnknownWord(const std::string& kind, const std::string& word,
+                        const std::string& nearest) {
+  return "unknown " + kind + " \"" + word + "\"" +
+         (nearest.empty() ? "" : "; did you mean " + nearest + "?");
+}
+
+// What is wrong, as UnknownWord() says it, with the first word that nothing wanted (flags
 // first, since a flag's value is left over with it); else CLI11's own words.
 std::string Explain(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& command = Innermost(app);
@@ -106,8 +113,7 @@ std::string Explain(const CLI::App& app, const CLI::ParseError& error) {
   if (!is_flag && command.get_subcommands({}).empty()) return "unexpected \"" + word + "\"";
   const std::string nearest =
       is_flag ? FlagFor(command, word) : Nearest(word, ValidNames(command, word));
-  return std::string("unknown ") + (is_flag ? "flag" : "subcommand") + " \"" + word + "\"" +
-         (nearest.empty() ? "" : "; did you mean " + nearest + "?");
+  return UnknownWord(is_flag ? "flag" : "subcommand", word, nearest);
 }
 
 // The first word that should be a subcommand and is none, with what stands before it in `path`;
@@ -218,10 +224,8 @@ int ParseAndRun(int argc, char** argv) {
   std::string path;
   if (const std::string word = WordWithoutSubcommand(app, argc, argv, &group, &path);
       !word.empty()) {
-    const std::string nearest = Nearest(word, ValidNames(*group, word));
-    std::cerr << "lra: unknown subcommand \"" << word << "\""
-              << (nearest.empty() ? "" : "; did you mean " + nearest + "?") << "\nSee: " << path
-              << " --help\n";
+    std::cerr << "lra: " << UnknownWord("subcommand", word, Nearest(word, ValidNames(*group, word)))
+              << "\nSee: " << path << " --help\n";
     return kWrongUse;
   }
   try {

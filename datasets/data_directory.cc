@@ -12,19 +12,20 @@
 #include "lra/data_root.h"
 #include "lra/files.h"
 #include "lra/status_macros.h"
+#include "lra/temporary_name.h"
 
 namespace lra {
 namespace {
 
 namespace fs = std::filesystem;
 
-// What a manifest begins with, in the first place that it was written.
+// The line that lra begins a manifest with.
 constexpr char kManifestBegin[] = "format_version:";
 
 // A file of a data set, or one that a killed process had begun.
 bool IsOfData(const std::string& name) {
   static const std::regex shard(R"(\w+-\d{5}-of-\d{5}\.\w+\.npy)");
-  const std::string begun = name.substr(0, name.find(".tmp-"));
+  const std::string begun = IsTemporaryName(name) ? name.substr(0, name.rfind(".tmp-")) : name;
   return begun == kManifestFile || begun == kDataOnlyTaskFile || std::regex_match(begun, shard);
 }
 

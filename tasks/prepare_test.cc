@@ -215,7 +215,7 @@ TEST_F(PrepareTest, ForceReplacesNothingButData) {
   EXPECT_EQ(Names(out_).size(), 2u);
   ASSERT_TRUE(RemoveAll(out_).ok());
   ASSERT_TRUE(Prepare(options).ok());
-  for (const char* mine : {"notes.txt", "runs"}) {
+  for (const char* mine : {"manifest.textproto.tmp-backup", "notes.txt", "runs"}) {
     const std::string path = JoinPath(out_, mine);
     ASSERT_TRUE(mine[0] == 'r' ? MakeDirectories(path).ok() : WriteFileAtomically(path, "x").ok());
     const absl::Status status = Prepare(options).status();
