@@ -73,7 +73,10 @@ struct Effect {
     const auto found = FindMetric(TextField(json, "metric"));
     metric = found.ok() ? *found : nullptr;
     unit = TextField(json, "unit");
-    if (unit.empty() && metric != nullptr) unit = metric->difference_unit();  // an older file
+    // The file's numbers are of stored_unit(), fractions, and are shown as points. Older files name
+    // no unit, and a metric that a task gives another ("bits/dim") keeps that.
+    if (metric != nullptr && (unit.empty() || unit == metric->stored_unit()))
+      unit = metric->difference_unit();
     difference = Number(json, "difference");
     low = Number(json, "low");
     high = Number(json, "high");
