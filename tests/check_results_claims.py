@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Holds what is typed at the top of docs/results.md and in README.md against the pages they link to, which are made from records.
+"""Holds what is typed at the top of docs/results.md, in README.md and in docs/reproduce.md against the pages they link to, which are
+made from records.
 
 Each score with an interval, "48.0 [45.6, 50.5]", must be on a page that its row, point or paragraph links to, rounded at most; so must each
-decimal of README.md's points. Each page of docs/tables and docs/ablations must be linked from docs/results.md.
+decimal of README.md's points and of docs/reproduce.md's. Each page of docs/tables and docs/ablations must be linked from docs/results.md.
 
 usage: check_results_claims.py SOURCE
 """
@@ -54,10 +55,10 @@ def check(name, text, own=""):
 
 def check_decimals(name, text):
     """The problems of single decimals in points with links: those that none of the pages has, rounded at most, whatever they are of."""
-    problems = []
+    folder, problems = (root / name).parent, []
     for part in parts(text):
-        links = [link for link in LINK.findall(part) if (root / link).is_file() and link.endswith(".md")]
-        exact = [float(number) for link in links for number in DECIMAL.findall((root / link).read_text())]
+        links = [link for link in LINK.findall(part) if (folder / link).is_file() and link.endswith(".md")]
+        exact = [float(number) for link in links for number in DECIMAL.findall((folder / link).read_text())]
         for number in DECIMAL.findall(re.sub(r"\]\([^)]*\)", "]", part)) if links else []:
             half = 0.5 * 10**-len(number.partition(".")[2]) + 1e-9
             if not any(abs(float(number) - other) <= half for other in exact):
@@ -72,6 +73,10 @@ problems, count, _ = check("README.md", summary)
 failures += problems + check_decimals("README.md", summary)
 if count == 0:
     failures.append("README.md: no score with an interval was found under \"On record so far\"")
+checked += count
+advice = (docs / "reproduce.md").read_text()
+problems, count, _ = check("docs/reproduce.md", advice)
+failures += problems + check_decimals("docs/reproduce.md", advice)
 checked += count
 for page in sorted([*docs.glob("tables/*.md"), *docs.glob("ablations/*.md")]):
     if str(page.relative_to(docs)) not in linked:
