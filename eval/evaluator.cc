@@ -127,10 +127,11 @@ absl::StatusOr<Scored> ScoreTokens(const Classifier& model, const SplitView& spl
   const auto add = [&](const HostBatch& batch, const at::Tensor& logits) {
     return AddTokens(metric, batch, logits, examples, has_answers, &scored.sums);
   };
-  LRA_RETURN_IF_ERROR(CatchTorch([&] {
-    return ForwardAll(model, split, options,
-                      PlanEvaluation(split, options.batch_examples, examples), add);
-  }));
+  const Batches plan =
+      OfPart(PlanEvaluation(split, options.batch_examples, examples), options.part);
+  absl::Status computed = CatchTorch([&] { return ForwardAll(model, split, options, plan, add); });
+  if (options.join_sums) computed = options.join_sums(computed, examples, &scored.sums);
+  LRA_RETURN_IF_ERROR(computed);
   return scored;
 }
 

@@ -33,6 +33,10 @@ struct EvaluatorOptions {
   // Called with what came of them and the logits [examples, C], 0 where another process computes
   // them; fills these in, or returns why there are none. Unset where part is all.
   std::function<absl::Status(const absl::Status& mine, std::vector<float>* logits)> join;
+  // Likewise where tokens are guessed: called with the sums of the examples computed here, which
+  // are 0 for the others, of `examples` in all; they are empty where no batch was this one's.
+  std::function<absl::Status(const absl::Status& mine, int64_t examples, ExampleSums* sums)>
+      join_sums;
 };
 
 struct Scored {
@@ -45,8 +49,7 @@ struct Scored {
   int64_t examples = 0;
 };
 
-// Scores with the metric's scorer. Where tokens are guessed, each of several processes computes all
-// batches. Internal (naming the example) when a logit is not finite;
+// Scores with the metric's scorer. Internal (naming the example) when a logit is not finite;
 // ResourceExhausted when memory runs out; Cancelled when it should stop.
 absl::StatusOr<Scored> ScoreSplit(const Classifier& model, const SplitView& split, int64_t classes,
                                   const Metric& metric, const EvaluatorOptions& options);

@@ -127,8 +127,10 @@ absl::StatusOr<Evaluation> EvaluateCheckpoint(const EvaluateRequest& request) {
                            ? DefaultDirectory(checkpoint, opened, request.split, record.data())
                            : request.out_dir;
   LRA_RETURN_IF_ERROR(CheckDirectory(evaluation.out_dir, request.split, record));
-  LRA_RETURN_IF_ERROR(LogLook(request, look));
+  // Before a look at the test split that would leave nothing.
   LRA_RETURN_IF_ERROR(MakeDirectories(evaluation.out_dir));
+  LRA_RETURN_IF_ERROR(CheckCanWrite(JoinPath(evaluation.out_dir, kRecordFile)));
+  LRA_RETURN_IF_ERROR(LogLook(request, look));
   const std::string place = PlaceInRun(RecordOfRun(checkpoint), opened.state, &record);
   record.set_cell_fingerprint(CellFingerprintOf(record));
   LRA_ASSIGN_OR_RETURN(const SplitResult result,

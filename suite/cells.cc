@@ -177,7 +177,8 @@ absl::Status CheckGroup(const SuiteGroup& group) {
   return CheckSearch(group);
 }
 
-// The runs of one task and attention. Two combinations of levels with the same configuration would
+// The runs of one task and attention, of these seeds or, without any, of the one that their
+// configuration has. Two combinations of levels with the same configuration would
 // be one run, and what they compare would be missing.
 absl::Status AddCombinations(const SuiteGroup& group, const ExperimentChoice& choice,
                              const std::vector<uint32_t>& seeds, std::vector<SuiteCell>* cells) {
@@ -190,7 +191,8 @@ absl::Status AddCombinations(const SuiteGroup& group, const ExperimentChoice& ch
     LRA_ASSIGN_OR_RETURN(const ResolvedConfig resolved, ResolveExperiment(cell.choice));
     cell.config = resolved.config;
     LRA_RETURN_IF_ERROR(CheckNoSeedIsSet(resolved));
-    for (const uint32_t seed : seeds) {
+    const std::vector<uint32_t> own = {resolved.config.seed()};  // its run file's, or 0
+    for (const uint32_t seed : seeds.empty() ? own : seeds) {
       cell.seed = seed;
       cell.config.set_seed(seed);
       cell.name = ExperimentName(cell.config);
@@ -216,8 +218,10 @@ absl::StatusOr<std::vector<std::string>> NamesOf(
 }
 
 absl::StatusOr<std::vector<SuiteCell>> ExpandCase(const SuiteGroup& group, const SuiteCase& one) {
-  LRA_ASSIGN_OR_RETURN(const std::vector<uint32_t> seeds,
-                       ParseSeeds(group.seeds().empty() ? "0" : group.seeds()));
+  std::vector<uint32_t> seeds;
+  if (!group.seeds().empty()) {
+    LRA_ASSIGN_OR_RETURN(seeds, ParseSeeds(group.seeds()));
+  }
   LRA_ASSIGN_OR_RETURN(const auto tasks, NamesOf("task", one.task(), group.task()));
   LRA_ASSIGN_OR_RETURN(const auto attentions,
                        NamesOf("attention", one.attention(), group.attention()));

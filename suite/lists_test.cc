@@ -57,7 +57,7 @@ TEST(SuiteOfLists, TakesTheRunFilesTaskWhereNoneIsGiven) {
   const std::string path = folder.File("mine.textproto");
   ASSERT_TRUE(WriteFileAtomically(path,
                                   "task: \"listops\" attention: \"relu\" preset: \"smoke\" "
-                                  "overrides { train { steps: 7 } }")
+                                  "overrides { train { steps: 7 } seed: 3 }")
                   .ok());
   const SuiteFile suite = *SuiteOfLists({.attention = "linear,relu", .run_file = path}, "");
   EXPECT_THAT(suite.group(0).task(), ElementsAre("listops"));
@@ -65,6 +65,10 @@ TEST(SuiteOfLists, TakesTheRunFilesTaskWhereNoneIsGiven) {
   ASSERT_EQ(cells.size(), 2u);
   EXPECT_EQ(cells[0].config.train().steps(), 7);
   EXPECT_EQ(cells[0].config.preset().substr(0, 5), "smoke");
+  EXPECT_EQ(cells[1].seed, 3u) << "its seed, where none is given";
+  EXPECT_EQ(cells[1].config.seed(), 3u);
+  const SuiteFile seeds = *SuiteOfLists({.attention = "linear,relu", .run_file = path}, "0-1");
+  EXPECT_EQ((*ExpandSuite(seeds))[2].seed, 1u);
   EXPECT_THAT(SuiteOfLists({.task = "listops,text", .run_file = path}, "0")->group(0).attention(),
               ElementsAre("relu"));
 }

@@ -30,6 +30,15 @@ train 3 exact-3 "${exact[@]}" --set train.steps=40
 same_bits exact-1 exact-2 40
 same_bits exact-1 exact-3 40
 
+# Where tokens are guessed, ranks score the batches that are theirs, and the third of three has none of validation's two.
+"$lra" data prepare copy --quiet --out copy --set min_symbols=5 --set max_symbols=15 --set train_examples=64 \
+  --set validation_examples=24 --set test_examples=40 >prepared
+tokens=(--task copy --attention linear --preset smoke --data copy --set train.batch_examples=16 --set train.steps=10
+  --set train.eval_every_steps=5 --exact-reduction)
+for count in 1 2 3; do train $count tokens-$count "${tokens[@]}"; done
+same_bits tokens-1 tokens-2 10
+same_bits tokens-1 tokens-3 10
+
 # RADAM goes by the number of updates, which all must know who go on.
 radam=("${exact[@]}" --set train.steps=40 --set optimizer.kind=RADAM --keep-checkpoints 2)
 train 2 radam "${radam[@]}"

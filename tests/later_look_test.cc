@@ -13,6 +13,7 @@
 #include "lra/files.h"
 #include "lra/fingerprint.h"
 #include "run_folder/checkpoint.h"
+#include "run_folder/test_looks.h"
 #include "tasks/prepare.h"
 #include "tests/training_fixture.h"
 #include "train/trainer.h"
@@ -97,6 +98,23 @@ TEST_F(LaterLookRunTest, TheMiddleOfTrainingIsNoRunThatEnded) {
   EXPECT_EQ(unfinished.results(0).checkpoint(), "step 4");
   EXPECT_EQ(unfinished.selected_step(), 0);
   EXPECT_EQ(Scored(LookAt(CheckpointPath(out, 6))).results(0).checkpoint(), kSelectedCheckpoint);
+}
+
+TEST_F(LaterLookRunTest, WhatCouldNotBeWrittenIsNoLookAtTest) {
+  const TrainRequest request = Request("unwritable", "linear", {"train.steps=2"});
+  ASSERT_TRUE(TrainRun(request).ok());
+  const auto looks = [&] { return TestLooks(request.runtime.out_dir()).value().size(); };
+  const size_t before = looks();
+  ASSERT_TRUE(WriteFileAtomically(*folder_ + "/a_file", "").ok());
+  EvaluateRequest evaluate = LookAt(request.runtime.out_dir());
+  evaluate.split = "test";
+  evaluate.out_dir = *folder_ + "/a_file/evaluation";
+  EXPECT_THAT(std::string(EvaluateCheckpoint(evaluate).status().message()),
+              HasSubstr("a_file/evaluation"));
+  EXPECT_EQ(looks(), before);
+  evaluate.out_dir = *folder_ + "/evaluation-of-test";
+  Scored(evaluate);
+  EXPECT_EQ(looks(), before + 1);
 }
 
 TEST_F(LaterLookRunTest, AnEvaluationIsNotResumedAsItsRun) {

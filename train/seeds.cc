@@ -5,6 +5,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "lra/progress.h"
 
 namespace lra {
 namespace {
@@ -12,8 +13,10 @@ namespace {
 constexpr size_t kMostSeeds = 10000;
 
 absl::Status BadSeeds(absl::string_view text) {
-  return absl::InvalidArgumentError(absl::StrCat(
-      "--seeds \"", text, "\": should be ascending numbers and ranges, e.g. 0, 0-4 or 0-2,7"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("--seeds \"", text,
+                   "\": should be ascending numbers and ranges, e.g. 0, 0-4 or 0-2,7, of at most ",
+                   FormatCount(kMostSeeds), " seeds"));
 }
 
 }  // namespace

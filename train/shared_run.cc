@@ -5,10 +5,13 @@
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "lra/fingerprint.h"
 #include "lra/parallel.h"
 #include "lra/sha256.h"
@@ -69,11 +72,40 @@ Sha256Digest DigestOf(const ParameterStore& parameters) {
 
 // Adds up what the ranks computed. Each number is zero everywhere but on one rank; as whole numbers
 // their bits survive a sum, which floats' need not (-0 + 0 is 0).
+template <class T>
+absl::Status JoinNumbers(Ranks* ranks, std::vector<T>* numbers) {
+  constexpr at::ScalarType kWhole = sizeof(T) == sizeof(int32_t) ? at::kInt : at::kLong;
+  static_assert(sizeof(T) == sizeof(int32_t) || sizeof(T) == sizeof(int64_t));
+  if (numbers->empty()) return absl::OkStatus();
+  return ranks->Sum(
+      {at::from_blob(numbers->data(), {static_cast<int64_t>(numbers->size())}, kWhole)});
+}
+
 absl::Status JoinLogits(Ranks* ranks, const absl::Status& mine, std::vector<float>* logits) {
   LRA_RETURN_IF_ERROR(ranks->Agree(mine));
-  if (logits->empty()) return absl::OkStatus();
-  return ranks->Sum(
-      {at::from_blob(logits->data(), {static_cast<int64_t>(logits->size())}, at::kInt)});
+  return JoinNumbers(ranks, logits);
+}
+
+// Of all names that rank 0 has: it computes the first batch, and each batch has all of them.
+template <class T>
+absl::Status JoinNamed(Ranks* ranks, int64_t examples,
+                       std::map<std::string, std::vector<T>>* of_name) {
+  std::vector<std::string> names;
+  for (const auto& [name, numbers] : *of_name) names.push_back(name);
+  LRA_ASSIGN_OR_RETURN(const std::string first, ranks->Share(absl::StrJoin(names, "\n")));
+  for (const std::string& name : std::vector<std::string>(absl::StrSplit(first, '\n'))) {
+    std::vector<T>& numbers = (*of_name)[name];
+    numbers.resize(examples);
+    LRA_RETURN_IF_ERROR(JoinNumbers(ranks, &numbers));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status JoinSums(Ranks* ranks, const absl::Status& mine, int64_t examples, ExampleSums* sums) {
+  LRA_RETURN_IF_ERROR(ranks->Agree(mine));
+  if (examples == 0) return absl::OkStatus();
+  LRA_RETURN_IF_ERROR(JoinNamed(ranks, examples, &sums->counts));
+  return JoinNamed(ranks, examples, &sums->totals);
 }
 
 }  // namespace
@@ -189,6 +221,9 @@ void ShareEvaluation(const std::shared_ptr<Ranks>& ranks, EvaluatorOptions* opti
   options->part = {ranks->rank(), ranks->size()};
   options->join = [ranks](const absl::Status& mine, std::vector<float>* logits) {
     return JoinLogits(ranks.get(), mine, logits);
+  };
+  options->join_sums = [ranks](const absl::Status& mine, int64_t examples, ExampleSums* sums) {
+    return JoinSums(ranks.get(), mine, examples, sums);
   };
 }
 

@@ -55,8 +55,9 @@ absl::Status CompareWeights(Ranks* ranks, const ParameterStore& parameters, int6
 // Rank 0's record; the others' argument is ignored but for an error, which ends all.
 absl::StatusOr<RunRecord> ShareRecord(Ranks* ranks, const absl::StatusOr<RunRecord>& record);
 
-// Makes an evaluation compute each batch on one rank, and all of them know all logits, bit for bit
-// those of a process that is alone. Stops on all ranks when one is asked to.
+// Makes an evaluation compute each batch on one rank, and all of them know all logits or, where
+// tokens are guessed, all examples' sums, bit for bit those of a process that is alone. Stops on
+// all ranks when one is asked to.
 void ShareEvaluation(const std::shared_ptr<Ranks>& ranks, EvaluatorOptions* options);
 
 }  // namespace lra
