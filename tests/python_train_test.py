@@ -9,6 +9,7 @@ import built_torch
 import numpy, torch
 import lra
 from lra import mixer, reference
+from lra.source import source_sha256
 from lra.model import read_safetensors
 from small_data import prepare, sets
 from torch import nn
@@ -59,8 +60,9 @@ def losses(run):
 
 def assert_same_run(a, b, step=20):
     """The same bits: weights, predictions, losses."""
-    for file in f"checkpoint/step-{step}/weights.safetensors", "predictions.npy":
-        assert read(f"{a}/{file}") == read(f"{b}/{file}"), file
+    ours, theirs = weights(a, step), weights(b, step)
+    assert ours.keys() == theirs.keys() and all(torch.equal(ours[name], theirs[name]) for name in ours), (a, b)
+    assert read(f"{a}/predictions.npy") == read(f"{b}/predictions.npy"), (a, b)
     assert (losses(a) == losses(b)).all()
 
 
@@ -295,7 +297,7 @@ def try_records():
     assert "files as recorded; not made anew: attention \"python\" (lra.reference.linear) lives in Python" in verified, verified
     assert "python-linear" in call("table", "copy-linear").stdout
     record = read("copy-linear/record.textproto").decode()
-    assert 'function: "lra.reference.linear"' in record and f'source_sha256: "{mixer.source_sha256(reference.linear)}"' in record
+    assert 'function: "lra.reference.linear"' in record and f'source_sha256: "{source_sha256(reference.linear)}"' in record
     needs = "lives in Python, where this program cannot call it: lra.train("
     for words in (["eval", "copy-linear"], ["export", "copy-linear", "--pytorch", "--out", "exported"],
                   ["train", "--task", "listops", "--attention", "python"], ["attend", "copy-linear", "--out", "maps"]):

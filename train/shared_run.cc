@@ -86,7 +86,7 @@ absl::Status JoinLogits(Ranks* ranks, const absl::Status& mine, std::vector<floa
   return JoinNumbers(ranks, logits);
 }
 
-// Of all names that rank 0 has: it computes the first batch, and each batch has all of them.
+// The names are those that rank 0 has: it computes the first batch, and each batch has all.
 template <class T>
 absl::Status JoinNamed(Ranks* ranks, int64_t examples,
                        std::map<std::string, std::vector<T>>* of_name) {

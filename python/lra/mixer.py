@@ -5,8 +5,6 @@ Shapes: B batch, N tokens, H heads, D head width.
 from __future__ import annotations
 
 import functools
-import hashlib
-import inspect
 import re
 import traceback
 import weakref
@@ -16,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from lra.reference import AttentionFunction, MakeAttention
+from lra.source import source_sha256
 
 _NORMS = tuple(getattr(nn, name) for name in ("LayerNorm", "GroupNorm", "RMSNorm", "BatchNorm1d") if hasattr(nn, name))
 # Modules that are a layer's already, with the layer's place.
@@ -142,20 +141,6 @@ def qualified_name(make: Any) -> str:
         make = make.func
     named = make if hasattr(make, "__qualname__") else type(make)
     return f"{named.__module__}.{named.__qualname__}"
-
-
-def source_sha256(make: Any) -> str:
-    """64 hexadecimal digits: the source of the function or class, and what a functools.partial gives it; "" where Python
-    finds no source. What it calls elsewhere is not in it."""
-    given = ""
-    while isinstance(make, functools.partial):
-        given += repr((make.args, sorted(make.keywords.items())))
-        make = make.func
-    try:
-        source = inspect.getsource(make if hasattr(make, "__qualname__") else type(make))
-    except (OSError, TypeError):
-        return ""
-    return hashlib.sha256((source + given).encode()).hexdigest()
 
 
 def describe_value(value: Any) -> str:
