@@ -168,7 +168,7 @@ void AddTrainCommand(CLI::App* app, CommandContext* context) {
   AddSuiteFlags(command, &lists->suite);
   SetBody(command, context,
           "  lra train --task listops --attention linear --preset small --seeds 0-2\n"
-          "  lra train --config configs/runs/quickstart.textproto --attention cosformer --resume\n"
+          "  lra train --resume --out runs/first\n"
           "  lra train --task listops,text --attention relu,cosformer --seeds 0-4 --dry-run",
           [flags, lists, context] { return Train(*flags, *lists, *context); });
 }

@@ -1,5 +1,6 @@
 // Which checkpoints a run leaves, by time and by steps, what goes on from them, and how the CPU
 // time of its parts adds up. (What a stopped process saves is in tests/stop_test.sh.)
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -14,10 +15,13 @@
 #include "train/estimate.h"
 #include "train/label_objective.h"
 #include "train/loop.h"
+#include "train/request.h"
 #include "train/trainer.h"
 
 namespace lra {
 namespace {
+
+using testing::HasSubstr;
 
 class CheckpointsTest : public TrainerTest {};
 
@@ -40,6 +44,31 @@ void LeaveKilled(const std::string& saved, int64_t step, const std::string& kill
   EXPECT_TRUE(
       WriteFileAtomically(killed + "/checkpoint/latest", "step-" + std::to_string(step) + "\n")
           .ok());
+}
+
+// `lra train --resume --out RUN`.
+TEST_F(CheckpointsTest, ARunGoesOnByItsOwnSettings) {
+  const std::vector<std::string> sets = {"train.steps=12", "train.eval_every_steps=8", "seed=3"};
+  const TrainRequest undisturbed = Request("not-stopped", "cosformer", sets);
+  const auto expected = TrainRun(undisturbed);
+  ASSERT_TRUE(expected.ok()) << expected.status();
+  TrainChoice choice;
+  choice.resume = true;
+  choice.runtime.set_quiet(true);
+  choice.runtime.set_threads(1);
+  choice.runtime.set_out_dir(*folder_ + "/stopped");
+  const auto refused = [&] { return std::string(MakeTrainRequests(choice).status().message()); };
+  EXPECT_THAT(refused(), HasSubstr("there is no checkpoint that has the run's settings"));
+  LeaveKilled(undisturbed.runtime.out_dir(), 8, choice.runtime.out_dir());
+  const auto requests = MakeTrainRequests(choice);
+  ASSERT_TRUE(requests.ok()) << requests.status();
+  ASSERT_EQ(requests->size(), 1u);
+  EXPECT_EQ(requests->front().resolved.provenance.at("train.steps"), "--set");
+  const auto resumed = TrainRun(requests->front());
+  ASSERT_TRUE(resumed.ok()) << resumed.status();
+  EXPECT_TRUE(EqualExceptVolatile(*expected, *resumed));
+  choice.experiment.sets = {"train.steps=12"};
+  EXPECT_THAT(refused(), HasSubstr("--task is needed"));
 }
 
 // An interval of next to nothing is over after every step, also between two validations.

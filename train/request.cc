@@ -149,6 +149,33 @@ absl::Status CheckIsNoFolderOfRuns(const std::string& out) {
                    JoinPath(out, "NAME")));
 }
 
+// Whether the run in out_dir is to go on, and nothing says how.
+bool NamesNoSettings(const TrainChoice& choice) {
+  const ExperimentChoice& own = choice.experiment;
+  return own.task.empty() && own.attention.empty() && own.protocol.empty() && own.preset.empty() &&
+         own.run_file.empty() && own.sets.empty() && choice.seeds.empty();
+}
+
+// The settings, and the data, of the run in out_dir.
+absl::StatusOr<ResolvedConfig> SettingsOfRun(RuntimeConfig* runtime) {
+  const std::string& out = runtime->out_dir();
+  absl::StatusOr<std::string> latest = LatestCheckpoint(out);
+  if (absl::IsNotFound(latest.status())) latest = LatestCheckpoint(JoinPath(out, kPretrainFolder));
+  if (absl::IsNotFound(latest.status())) {
+    return absl::NotFoundError(absl::StrCat(
+        "--resume --out ", out, ": there is no checkpoint that has the run's settings; give them ",
+        "as at its start, or at least --task and --attention"));
+  }
+  LRA_RETURN_IF_ERROR(latest.status());
+  LRA_ASSIGN_OR_RETURN(const CheckpointState state, LoadCheckpointState(*latest));
+  if (runtime->data_dir().empty() && FileExists(JoinPath(state.data_dir(), kManifestFile)))
+    runtime->set_data_dir(state.data_dir());
+  ResolvedConfig resolved;
+  resolved.config = state.config();
+  resolved.provenance = {state.provenance().begin(), state.provenance().end()};
+  return resolved;
+}
+
 }  // namespace
 
 absl::Status CheckStart(const TrainChoice& choice) {
@@ -160,6 +187,11 @@ absl::Status CheckStart(const TrainChoice& choice) {
 }
 
 absl::StatusOr<std::vector<TrainRequest>> MakeTrainRequests(const TrainChoice& choice) {
+  if (choice.resume && !choice.runtime.out_dir().empty() && NamesNoSettings(choice)) {
+    TrainChoice own = choice;
+    LRA_ASSIGN_OR_RETURN(ResolvedConfig resolved, SettingsOfRun(&own.runtime));
+    return MakeTrainRequests(own, std::move(resolved));
+  }
   LRA_ASSIGN_OR_RETURN(ResolvedConfig resolved, ResolveExperiment(choice.experiment));
   return MakeTrainRequests(choice, std::move(resolved));
 }

@@ -79,7 +79,9 @@ struct TrainChoice {
 // InvalidArgument where both `from` and `init_from` are given; the error of CheckEncoderPath.
 absl::Status CheckStart(const TrainChoice& choice);
 
-// One request a seed, in order. The error of CheckStart; InvalidArgument for a start beside
+// One request a seed, in order. Where the choice is to resume the run in an out_dir, and names
+// neither settings nor seeds, they are that run's, and so is the data where none is named; NotFound
+// where it has no checkpoint. Else the error of CheckStart; InvalidArgument for a start beside
 // pretraining, and for weights of another digest than the configuration has; the errors of
 // ResolveExperiment, ParseSeeds, FindCheckpoint and LoadCheckpointState.
 absl::StatusOr<std::vector<TrainRequest>> MakeTrainRequests(const TrainChoice& choice);
