@@ -8,8 +8,10 @@
 #include "datasets/manifest.h"
 #include "lra/experiment.h"
 #include "lra/status_macros.h"
+#include "run_folder/find_checkpoint.h"
 #include "suite/state.h"
 #include "tasks/task_facts.h"
+#include "train/encoder_recipe.h"
 #include "train/request.h"
 #include "train/trainable.h"
 
@@ -23,11 +25,20 @@ absl::StatusOr<Manifest> ManifestOfCell(const SuiteCell& cell, const std::string
   return ManifestWithoutData(cell.config.task());
 }
 
+// The checkpoint; empty where the cell starts from initial weights.
+absl::StatusOr<std::string> EncoderOfCell(const SuiteCell& cell) {
+  if (cell.init_from.empty()) return "";
+  if (!IsEncoderOfEachSeed(cell.init_from)) return FindCheckpoint(cell.init_from);
+  LRA_ASSIGN_OR_RETURN(const OwnEncoder own, FindOwnEncoder(cell.init_from, cell.config));
+  return own.checkpoint;
+}
+
 absl::Status CheckCell(const SuiteCell& cell, const std::string& data_dir) {
   LRA_ASSIGN_OR_RETURN(const Manifest manifest, ManifestOfCell(cell, data_dir));
   TrainRequest request;
   // Anew, because it tells who gave a length; `lra train` resolves the same.
   LRA_ASSIGN_OR_RETURN(request.resolved, ResolveExperiment(cell.choice));
+  LRA_ASSIGN_OR_RETURN(request.start_checkpoint, EncoderOfCell(cell));
   return CheckTrainable(request, manifest);
 }
 

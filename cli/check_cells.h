@@ -11,7 +11,8 @@ namespace lra {
 
 // InvalidArgument, which names each cell with runs that are left and that `lra train` would refuse
 // for its configuration, whatever the examples are: an option that does not exist or does not fit,
-// a method without what the task or the setting needs. What runs start from is not looked at.
+// a method without what the task or the setting needs, an encoder (of the first seed where each has
+// its own) that the model cannot take.
 absl::Status CheckCells(const std::vector<SuiteCell>& cells, const SuiteRunOptions& options);
 
 }  // namespace lra

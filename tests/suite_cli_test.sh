@@ -368,6 +368,9 @@ END
 encoder=$(ls -d whole/listops-linear-smoke-*-s1)
 expect 2 'name that run with --init-from RUN' "$lra" run swap.textproto --quiet --out swap
 expect 2 'no run of the suite sets encoder_weights_sha256' "$lra" run mine.textproto --quiet --out mine --init-from "$encoder"
+sed 's/set: "encoder_w.*"/set: ["encoder_weights_sha256={init-from}", "model.layers=3"]/' swap.textproto >deep.textproto
+expect 2 'init-from .*: model.layers is 3, that run has 1' "$lra" run deep.textproto --quiet --out deep --init-from "$encoder"
+[ ! -e deep ] || { echo "FAILED: a suite that cannot be trained has left a folder"; failures=$((failures + 1)); }
 expect 0 '8 of 8 runs finished' "$lra" run swap.textproto --quiet --out swap --init-from "$encoder"
 expect 0 '8 of 8 runs finished' "$lra" status swap
 expect 0 'A table of its own: .*config.encoder_weights_sha256' "$lra" table swap
