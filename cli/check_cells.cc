@@ -25,12 +25,20 @@ absl::StatusOr<Manifest> ManifestOfCell(const SuiteCell& cell, const std::string
   return ManifestWithoutData(cell.config.task());
 }
 
-// The checkpoint; empty where the cell starts from initial weights.
+// The checkpoint; empty where the cell starts from initial weights, and where the encoder is gone:
+// runs that are copied from another suite need none, and others say so.
 absl::StatusOr<std::string> EncoderOfCell(const SuiteCell& cell) {
   if (cell.init_from.empty()) return "";
-  if (!IsEncoderOfEachSeed(cell.init_from)) return FindCheckpoint(cell.init_from);
-  LRA_ASSIGN_OR_RETURN(const OwnEncoder own, FindOwnEncoder(cell.init_from, cell.config));
-  return own.checkpoint;
+  absl::StatusOr<std::string> found;
+  if (IsEncoderOfEachSeed(cell.init_from)) {
+    const absl::StatusOr<OwnEncoder> own = FindOwnEncoder(cell.init_from, cell.config);
+    found = own.ok() ? absl::StatusOr<std::string>(own->checkpoint) : own.status();
+  } else {
+    found = FindCheckpoint(cell.init_from);
+  }
+  if (absl::IsNotFound(found.status())) return "";
+  LRA_RETURN_IF_ERROR(Annotate(found.status(), absl::StrCat("--init-from ", cell.init_from)));
+  return found;
 }
 
 absl::Status CheckCell(const SuiteCell& cell, const std::string& data_dir) {

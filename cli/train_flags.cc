@@ -19,7 +19,8 @@ void TrainFlags::Add(CLI::App* command, CommandContext* context) {
             "Seeds, e.g. 0, 0-4 or 0-2,7 (default: the configuration's)");
   AddSwitch(command, "--resume", &resume_,
             "Go on from the latest checkpoint; a finished run is left as it is. With --out RUN and "
-            "no settings, by those of the run");
+            "no settings, by the run's configuration and on its data; flags such as --device are "
+            "given again");
   AddOption(command, "--from", &from_,
             "Start a new run from the weights of a checkpoint, a run (its selected checkpoint or, "
             "while unfinished, its latest) or a weights file, with a fresh optimiser; train.steps, "

@@ -3,7 +3,7 @@
 made from records.
 
 Each score with an interval, "48.0 [45.6, 50.5]", must be on a page that its row, point or paragraph links to, rounded at most; so must each
-decimal of README.md's points and of docs/reproduce.md's. Each page of docs/tables and docs/ablations must be linked from docs/results.md.
+decimal beside a link in README.md's points and in docs/reproduce.md. Each page of docs/tables and docs/ablations must be linked from docs/results.md.
 
 usage: check_results_claims.py SOURCE
 """

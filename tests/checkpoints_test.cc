@@ -71,6 +71,36 @@ TEST_F(CheckpointsTest, ARunGoesOnByItsOwnSettings) {
   EXPECT_THAT(refused(), HasSubstr("--task is needed"));
 }
 
+// The label stage begins after that, and its record says what it would have said.
+TEST_F(CheckpointsTest, ARunGoesOnByItsOwnSettingsFromPretraining) {
+  const TrainRequest undisturbed = Request(
+      "pretrained", "linear",
+      {"train.steps=4", "pretrain.objective=MASKED", "pretrain.examples=32",
+       "pretrain.until=NOTHING", "pretrain.learning_rate=1e-3", "pretrain.masked_fraction=0.2"});
+  const auto expected = TrainRun(undisturbed);
+  ASSERT_TRUE(expected.ok()) << expected.status();
+  ASSERT_GT(expected->changed_rule_size(), 0);
+  ASSERT_GT(expected->warning_size(), 0);
+  TrainChoice choice;
+  choice.resume = true;
+  choice.runtime.set_quiet(true);
+  choice.runtime.set_threads(1);
+  choice.runtime.set_out_dir(*folder_ + "/stopped-before");
+  std::filesystem::create_directories(choice.runtime.out_dir());
+  std::filesystem::copy(undisturbed.runtime.out_dir() + "/pretrain",
+                        choice.runtime.out_dir() + "/pretrain",
+                        std::filesystem::copy_options::recursive);
+  const auto requests = MakeTrainRequests(choice);
+  ASSERT_TRUE(requests.ok()) << requests.status();
+  const auto resumed = TrainRun(requests->front());
+  ASSERT_TRUE(resumed.ok()) << resumed.status();
+  EXPECT_TRUE(EqualExceptVolatile(*expected, *resumed));
+  ASSERT_EQ(resumed->changed_rule_size(), expected->changed_rule_size());
+  ASSERT_EQ(resumed->warning_size(), expected->warning_size());
+  for (int i = 0; i < expected->warning_size(); ++i)
+    EXPECT_EQ(resumed->warning(i), expected->warning(i));
+}
+
 // An interval of next to nothing is over after every step, also between two validations.
 TEST_F(CheckpointsTest, WhatWasSavedByTimeGoesOnInTheSameBits) {
   const std::vector<std::string> sets = {"train.steps=12", "train.eval_every_steps=8",

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -102,6 +103,41 @@ TEST_F(NextTokenTest, ScoresAreThoseOfEachExampleAlone) {
     EXPECT_EQ(scored->sums.counts.at(kTargets)[i], split.length_tokens(i)) << i;
   }
   EXPECT_FALSE(HasSequences(scored->sums.Total())) << "no token is given";
+}
+
+// As several processes score them.
+TEST_F(NextTokenTest, PartsScoreBatchesOfTheirOwn) {
+  const auto run = OpenRun(NextRequest("parts", "linear"));
+  ASSERT_TRUE(run.ok()) << run.status();
+  const SplitView& split = (*run)->validation;
+  const auto score = [&](const EvaluatorOptions& options) {
+    return ScoreSplit(*(*run)->model, split, split.spec().classes(), *(*run)->metric, options);
+  };
+  const auto whole = score({.batch_examples = 7});
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  ExampleSums joined;
+  int64_t scored = 0;
+  EvaluatorOptions options = {.batch_examples = 7};
+  options.join_sums = [&](const absl::Status& mine, int64_t examples, ExampleSums* sums) {
+    EXPECT_EQ(examples, split.size());
+    const std::vector<int64_t>& targets = sums->counts.at(kTargets);
+    const auto here = targets.size() - std::count(targets.begin(), targets.end(), 0);
+    EXPECT_GT(here, 0u);
+    EXPECT_LT(here, targets.size());
+    scored += static_cast<int64_t>(here);
+    joined.Add(*sums);
+    return mine;
+  };
+  for (int index : {0, 1}) {
+    options.part = {index, 2};
+    ASSERT_TRUE(score(options).ok());
+  }
+  EXPECT_EQ(scored, split.size());
+  EXPECT_EQ(joined.totals.at(kNats), whole->sums.totals.at(kNats));
+  options.join_sums = [](const absl::Status&, int64_t, ExampleSums*) {
+    return absl::CancelledError("another rank");
+  };
+  EXPECT_TRUE(absl::IsCancelled(score(options).status()));
 }
 
 // The separator is learned at once, and no symbol is guessed that never stood behind it.

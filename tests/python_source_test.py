@@ -27,6 +27,43 @@ def unused(x):
     return x
 
 
+def softmax(x):  # unused, too: an attribute of this name is another one's
+    return x
+
+
+def decorated(function):
+    @functools.wraps(function)
+    def wrapper(*inputs):
+        return function(*inputs) + 0
+    return wrapper
+
+
+def default(x):
+    return x
+
+
+class Settings(dict):
+    __getattr__ = dict.__getitem__  # raises KeyError for what is not there
+
+
+settings = Settings(scale=2)
+
+
+@decorated
+def wrapped(q, k, v, keep, kernel=default):
+    return kernel(q.softmax(-1)) * settings.scale
+
+
+class Apply:
+    @classmethod
+    def apply(cls, q):
+        return q / 1
+
+
+apply = Apply.apply
+half = functools.partial(default, 2)
+
+
 class Base:
     def norm(self, x):
         return x
@@ -35,6 +72,13 @@ class Base:
 class Layer(Base):
     def __init__(self, *sizes):
         pass
+
+    settings = settings
+    feature = staticmethod(default)
+
+    @functools.cached_property
+    def scale(self):
+        return 1 * 1
 
     @staticmethod
     def features(x):
@@ -61,8 +105,13 @@ def cached(heads):
     return attention
 
 
+def applying(heads, head_width, longest):
+    return lambda q, k, v, keep: apply(half(q))
+
+
 enclosed = enclosing(attention)
-partial = functools.partial(mine, 2)
+partial = functools.partial(mine, default)
+bound = Layer().norm
 """
 
 
@@ -86,17 +135,23 @@ def main():
             path.write_text(text)
             module = load(path, f"mine{made}")
             return {name: source.source_sha256(getattr(module, name))
-                    for name in ("mine", "Layer", "enclosed", "cached", "partial")}
+                    for name in ("mine", "Layer", "enclosed", "cached", "partial", "wrapped", "applying", "bound")}
 
         first = digests(MINE)
         assert all(len(digest) == 64 for digest in first.values()), first
         assert len(set(first.values())) == len(first), first
         assert digests(MINE) == first, "the same source, from another file"
+        of_attention = {"mine", "enclosed", "cached", "partial"}
         for before, after, noticed in (
-                ("math.exp(x)", "math.exp(-x)", set(first)), ("kernel(q) * v", "kernel(k) * v", set(first) - {"Layer"}),
-                ("norm(self, x):\n        return x", "norm(self, x):\n        return -x", {"Layer"}),
-                ("self.features(q)", "self.features(k)", {"Layer"}), ("return x\n\n\nclass Base", "return -x\n\n\nclass Base", set()),
-                ("functools.partial(mine, 2)", "functools.partial(mine, 3)", {"partial"})):
+                ("math.exp(x)", "math.exp(-x)", of_attention | {"Layer"}), ("kernel(q) * v", "kernel(k) * v", of_attention),
+                ("norm(self, x):\n        return x", "norm(self, x):\n        return -x", {"Layer", "bound"}),
+                ("self.features(q)", "self.features(k)", {"Layer"}), ("1 * 1", "1 * 2", {"Layer"}),
+                ("def unused(x):\n    return x", "def unused(x):\n    return -x", set()),
+                ("another one's\n    return x", "another one's\n    return -x", set()),
+                ("(*inputs) + 0", "(*inputs) + 1", {"wrapped"}), ("settings.scale", "-settings.scale", {"wrapped"}),
+                ("def default(x):\n    return x", "def default(x):\n    return -x", {"wrapped", "partial", "Layer", "applying"}),
+                ("return q / 1", "return q / 2", {"applying"}),
+                ("functools.partial(mine, default)", "functools.partial(mine, 3)", {"partial"})):
             assert MINE.count(before) == 1, before
             now = digests(MINE.replace(before, after))
             changed = {name for name in first if now[name] != first[name]}

@@ -207,6 +207,10 @@ absl::Status CheckSameEncoder(const CheckpointState& other, const ExperimentConf
                      ", task ", config.task(), " reads ", Excerpt(here, kShown),
                      "; an embedding serves data whose ids mean the same"));
   }
+  return CheckSameLayers(other, config);
+}
+
+absl::Status CheckSameLayers(const CheckpointState& other, const ExperimentConfig& config) {
   LRA_RETURN_IF_ERROR(CheckFields(other.config(), config));
   LRA_RETURN_IF_ERROR(CheckTaps(other.config(), config));
   return CheckPositions(other.config(), config);

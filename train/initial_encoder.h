@@ -21,6 +21,8 @@ namespace lra {
 // longer sequences than the other run has.
 absl::Status CheckSameEncoder(const CheckpointState& other, const ExperimentConfig& config,
                               const TaskSpec& spec);
+// The same but for ids, where the data is not there to say which these are.
+absl::Status CheckSameLayers(const CheckpointState& other, const ExperimentConfig& config);
 
 // Fills the parameters and buffers that belong to the encoder (embedding, positions, layers, final
 // norm) from the checkpoint by name. The head and what pooling has of its own keep their initial

@@ -17,6 +17,7 @@
 #include "lra/fingerprint.h"
 #include "lra/sha256.h"
 #include "lra/status_macros.h"
+#include "ranks/ranks.h"
 #include "run_folder/checkpoint.h"
 #include "run_folder/find_checkpoint.h"
 #include "run_folder/run_claim.h"
@@ -156,23 +157,39 @@ bool NamesNoSettings(const TrainChoice& choice) {
          own.run_file.empty() && own.sets.empty() && choice.seeds.empty();
 }
 
-// The settings, and the data, of the run in out_dir.
-absl::StatusOr<ResolvedConfig> SettingsOfRun(RuntimeConfig* runtime) {
-  const std::string& out = runtime->out_dir();
+// What its latest checkpoint says of the run: of the label stage or, before that, of pretraining.
+absl::StatusOr<CheckpointState> LatestState(const std::string& out) {
   absl::StatusOr<std::string> latest = LatestCheckpoint(out);
   if (absl::IsNotFound(latest.status())) latest = LatestCheckpoint(JoinPath(out, kPretrainFolder));
-  if (absl::IsNotFound(latest.status())) {
-    return absl::NotFoundError(absl::StrCat(
-        "--resume --out ", out, ": there is no checkpoint that has the run's settings; give them ",
-        "as at its start, or at least --task and --attention"));
-  }
-  LRA_RETURN_IF_ERROR(latest.status());
-  LRA_ASSIGN_OR_RETURN(const CheckpointState state, LoadCheckpointState(*latest));
+  if (latest.ok()) return LoadCheckpointState(*latest);
+  if (!absl::IsNotFound(latest.status())) return latest.status();
+  return absl::NotFoundError(absl::StrCat(
+      "--resume --out ", out, ": there is no checkpoint that has the run's settings (a search has ",
+      "one when its trials are over); give them as at its start, or at least --task and ",
+      "--attention"));
+}
+
+// Rank 0's, which alone needs the run's folder.
+absl::StatusOr<CheckpointState> SharedLatestState(const std::string& out, Ranks* ranks) {
+  if (ranks == nullptr || ranks->is_alone()) return LatestState(out);
+  absl::StatusOr<CheckpointState> state = CheckpointState();
+  if (ranks->is_first()) state = LatestState(out);
+  LRA_RETURN_IF_ERROR(ranks->Agree(state.status()));
+  LRA_ASSIGN_OR_RETURN(const std::string bytes, ranks->Share(state->SerializeAsString()));
+  if (!state->ParseFromString(bytes)) return absl::InternalError("rank 0's state is damaged");
+  return state;
+}
+
+// The settings, and the data, of the run in out_dir.
+absl::StatusOr<ResolvedConfig> SettingsOfRun(Ranks* ranks, RuntimeConfig* runtime) {
+  LRA_ASSIGN_OR_RETURN(const CheckpointState state, SharedLatestState(runtime->out_dir(), ranks));
   if (runtime->data_dir().empty() && FileExists(JoinPath(state.data_dir(), kManifestFile)))
     runtime->set_data_dir(state.data_dir());
   ResolvedConfig resolved;
   resolved.config = state.config();
   resolved.provenance = {state.provenance().begin(), state.provenance().end()};
+  resolved.changed_rules = {state.changed_rule().begin(), state.changed_rule().end()};
+  resolved.warnings = {state.warning().begin(), state.warning().end()};
   return resolved;
 }
 
@@ -189,7 +206,7 @@ absl::Status CheckStart(const TrainChoice& choice) {
 absl::StatusOr<std::vector<TrainRequest>> MakeTrainRequests(const TrainChoice& choice) {
   if (choice.resume && !choice.runtime.out_dir().empty() && NamesNoSettings(choice)) {
     TrainChoice own = choice;
-    LRA_ASSIGN_OR_RETURN(ResolvedConfig resolved, SettingsOfRun(&own.runtime));
+    LRA_ASSIGN_OR_RETURN(ResolvedConfig resolved, SettingsOfRun(own.ranks.get(), &own.runtime));
     return MakeTrainRequests(own, std::move(resolved));
   }
   LRA_ASSIGN_OR_RETURN(ResolvedConfig resolved, ResolveExperiment(choice.experiment));

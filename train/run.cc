@@ -1,5 +1,6 @@
 #include "train/run.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <map>
@@ -147,11 +148,9 @@ absl::Status OpenData(Run* run) {
   return absl::OkStatus();
 }
 
-// What the configuration says of itself, and what the data does.
-std::vector<std::string> WarningsOf(const Run& run) {
-  std::vector<std::string> warnings = run.request.resolved.warnings;
-  for (std::string& overlap : DescribeOverlap(run.data.manifest()))
-    warnings.push_back(std::move(overlap));
+// What the data says of itself.
+std::vector<std::string> DataWarnings(const Run& run) {
+  std::vector<std::string> warnings = DescribeOverlap(run.data.manifest());
   if (run.train.spec().guesses_tokens()) return warnings;
   for (std::string& sentence : DescribeClasses(run.data.manifest()))
     warnings.push_back(std::move(sentence));
@@ -159,6 +158,16 @@ std::vector<std::string> WarningsOf(const Run& run) {
           run.validation, run.config().train().validation_examples(), "train.validation_examples");
       !sorted.empty())
     warnings.push_back(std::move(sorted));
+  return warnings;
+}
+
+// Beside what the configuration does, each once: that of a run that goes on has the data's already.
+std::vector<std::string> WarningsOf(const Run& run) {
+  std::vector<std::string> warnings = run.request.resolved.warnings;
+  for (std::string& warning : DataWarnings(run)) {
+    if (std::find(warnings.begin(), warnings.end(), warning) == warnings.end())
+      warnings.push_back(std::move(warning));
+  }
   return warnings;
 }
 

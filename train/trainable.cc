@@ -30,11 +30,13 @@ absl::Status CheckStartsFrom(const TrainRequest& request, const TaskSpec& spec) 
   const ExperimentConfig& config = request.resolved.config;
   const std::string& checkpoint = request.start_checkpoint;
   const bool takes_encoder = config.has_encoder_weights_sha256();
-  if (checkpoint.empty() || (takes_encoder && config.view().unit() == DataView::CODE_POINT))
-    return absl::OkStatus();
+  if (checkpoint.empty()) return absl::OkStatus();
   LRA_ASSIGN_OR_RETURN(const CheckpointState other, LoadCheckpointState(checkpoint));
   if (!takes_encoder) return CheckSameModel(checkpoint, other, config);
-  return Annotate(CheckSameEncoder(other, config, spec), absl::StrCat("--init-from ", checkpoint));
+  const bool knows_ids = config.view().unit() != DataView::CODE_POINT;
+  return Annotate(
+      knows_ids ? CheckSameEncoder(other, config, spec) : CheckSameLayers(other, config),
+      absl::StrCat("--init-from ", checkpoint));
 }
 
 }  // namespace
