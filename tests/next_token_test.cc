@@ -105,7 +105,7 @@ TEST_F(NextTokenTest, ScoresAreThoseOfEachExampleAlone) {
   EXPECT_FALSE(HasSequences(scored->sums.Total())) << "no token is given";
 }
 
-// As several processes score them.
+// Several processes score a part each.
 TEST_F(NextTokenTest, PartsScoreBatchesOfTheirOwn) {
   const auto run = OpenRun(NextRequest("parts", "linear"));
   ASSERT_TRUE(run.ok()) << run.status();

@@ -50,7 +50,7 @@ def _sources_named_by(first: Any) -> list[str]:
     sources = set()
     for other in found.values():
         try:
-            # Of a decorated function that of the wrapper, where inspect would go on to what it wraps.
+            # A wrapper's own, where inspect would go on to what it wraps.
             sources.add(inspect.getsource(other if isinstance(other, type) else other.__code__))
         except (OSError, TypeError):
             continue  # made without a file
