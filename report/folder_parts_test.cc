@@ -80,7 +80,8 @@ constexpr char kDesigns[] = R"({"suite": "mine", "designs": [{
   "title": "<b>re-weighting</b>", "words": ["The cosine raises the score."],
   "effects": [
     {"kind": "main", "effect": "cosine - none", "task": "text", "metric": "accuracy",
-     "unit": "fraction", "difference": 0.012, "low": 0.004, "high": 0.02, "p_corrected": 0.006, "verdict": "yes"},
+     "unit": "fraction", "difference": 0.012, "low": 0.004, "high": 0.02, "p_corrected": 0.006,
+     "verdict": "yes"},
     {"kind": "interaction", "effect": "cosine x rotary", "task": "text", "metric": "accuracy",
      "verdict": "not enough seeds"},
     {"kind": "main", "effect": "cosine - none", "task": "", "metric": "accuracy",

@@ -178,8 +178,8 @@ absl::Status CheckGroup(const SuiteGroup& group) {
 }
 
 // The runs of one task and attention, of these seeds or, without any, of the one that their
-// configuration has. Two combinations of levels with the same configuration would
-// be one run, and what they compare would be missing.
+// configuration has. Two combinations of levels with the same configuration would be one run, and
+// what they compare would be missing.
 absl::Status AddCombinations(const SuiteGroup& group, const ExperimentChoice& choice,
                              const std::vector<uint32_t>& seeds, std::vector<SuiteCell>* cells) {
   std::map<std::string, std::string> combination_of;  // by the run's name

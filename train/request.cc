@@ -17,13 +17,13 @@
 #include "lra/fingerprint.h"
 #include "lra/sha256.h"
 #include "lra/status_macros.h"
-#include "ranks/ranks.h"
 #include "run_folder/checkpoint.h"
 #include "run_folder/find_checkpoint.h"
 #include "run_folder/run_claim.h"
 #include "train/encoder_recipe.h"
 #include "train/run.h"
 #include "train/seeds.h"
+#include "train/shared_run.h"
 
 namespace lra {
 namespace {
@@ -175,8 +175,7 @@ absl::StatusOr<CheckpointState> SharedLatestState(const std::string& out, Ranks*
   absl::StatusOr<CheckpointState> state = CheckpointState();
   if (ranks->is_first()) state = LatestState(out);
   LRA_RETURN_IF_ERROR(ranks->Agree(state.status()));
-  LRA_ASSIGN_OR_RETURN(const std::string bytes, ranks->Share(state->SerializeAsString()));
-  if (!state->ParseFromString(bytes)) return absl::InternalError("rank 0's state is damaged");
+  LRA_RETURN_IF_ERROR(ShareMessage(ranks, "state", &*state));
   return state;
 }
 

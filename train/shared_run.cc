@@ -170,12 +170,18 @@ absl::Status ShareWeights(Ranks* ranks, const ParameterStore& parameters) {
   return ShareTensors(ranks, parameters.buffers());
 }
 
+absl::Status ShareMessage(Ranks* ranks, absl::string_view what,
+                          google::protobuf::Message* message) {
+  LRA_ASSIGN_OR_RETURN(const std::string bytes, ranks->Share(message->SerializeAsString()));
+  if (message->ParseFromString(bytes)) return absl::OkStatus();
+  return absl::InternalError(absl::StrCat("rank 0's ", what, " is damaged"));
+}
+
 absl::Status ShareStart(Ranks* ranks, const ParameterStore& parameters, Optimizer* optimizer,
                         CheckpointState* state) {
   if (ranks->is_alone()) return absl::OkStatus();
-  LRA_ASSIGN_OR_RETURN(const std::string bytes, ranks->Share(state->SerializeAsString()));
-  CheckpointState first;
-  if (!first.ParseFromString(bytes)) return absl::InternalError("rank 0's state is damaged");
+  CheckpointState first = *state;
+  LRA_RETURN_IF_ERROR(ShareMessage(ranks, "state", &first));
   LRA_RETURN_IF_ERROR(ranks->Agree(CheckSameRun(*state, first, ranks->rank())));
   *state = std::move(first);
   const WeightAverage::Scope judged = optimizer->UseJudgedWeights();
@@ -210,9 +216,8 @@ absl::Status CompareWeights(Ranks* ranks, const ParameterStore& parameters, int6
 absl::StatusOr<RunRecord> ShareRecord(Ranks* ranks, const absl::StatusOr<RunRecord>& record) {
   if (ranks->is_alone()) return record;
   LRA_RETURN_IF_ERROR(ranks->Agree(record.status()));
-  LRA_ASSIGN_OR_RETURN(const std::string bytes, ranks->Share(record->SerializeAsString()));
-  RunRecord shared;
-  if (!shared.ParseFromString(bytes)) return absl::InternalError("rank 0's record is damaged");
+  RunRecord shared = *record;
+  LRA_RETURN_IF_ERROR(ShareMessage(ranks, "record", &shared));
   return shared;
 }
 

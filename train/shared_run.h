@@ -3,6 +3,8 @@
 #ifndef LRA_TRAIN_SHARED_RUN_H_
 #define LRA_TRAIN_SHARED_RUN_H_
 
+#include <google/protobuf/message.h>
+
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -41,6 +43,9 @@ absl::Status CheckRunDirectories(const std::vector<TrainRequest>& requests, Rank
 // examples, whose statistics are of a batch that nobody holds; a search; more processes than a
 // batch has examples or, with --exact-reduction, shards.
 absl::Status CheckShareable(const TrainRequest& request, const Ranks& ranks);
+
+// Replaces the message by rank 0's; `what` it is, for the error of one that cannot be read.
+absl::Status ShareMessage(Ranks* ranks, absl::string_view what, google::protobuf::Message* message);
 
 // After rank 0 restored or began a run, gives its state, weights and moments to all.
 // InvalidArgument on a rank whose configuration or data are others than rank 0's.

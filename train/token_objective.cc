@@ -22,6 +22,7 @@
 #include "train/batch_gradient.h"
 #include "train/interruption.h"
 #include "train/micro_batch.h"
+#include "train/shared_run.h"
 #include "train/token_targets.h"
 
 namespace lra {
@@ -213,9 +214,7 @@ absl::Status TokenObjective::Validate(int64_t micro_batch_examples, CheckpointSt
   (*sums.mutable_counts())[kTokens] = CountOf(sums, kTargets);
   point->set_validation_loss((*FindMetric(kNats))->Value(sums));
   SetValues(metrics(), sums, point->mutable_validation());
-  LRA_ASSIGN_OR_RETURN(const std::string first, run_.ranks->Share(point->SerializeAsString()));
-  return point->ParseFromString(first) ? absl::OkStatus()
-                                       : absl::InternalError("rank 0's curve point is damaged");
+  return ShareMessage(run_.ranks.get(), "curve point", point);
 }
 
 }  // namespace lra
